@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/etcd/json_text.h"
 #include "model/etcd/v2_client.h"
 #include "model/store/stored_text.h"
 #include "sim/port/check.h"
@@ -28,8 +29,8 @@ EtcdV2Node said_of(const std::string& key, const EtcdV2Tree::Node& node) {
 
 /// What a client makes of the listing of `key`, a directory: parents before what is in them, the
 /// last directory first. Null where bytes that are no ASCII leave it to a parser.
-std::shared_ptr<const EtcdV2Answer> reading_of(const EtcdV2Tree& tree, const std::string& key,
-                                               bool recursive) {
+std::shared_ptr<const EtcdV2Said> reading_of(const EtcdV2Tree& tree, const std::string& key,
+                                             bool recursive) {
   auto nodes = std::make_shared<std::vector<EtcdV2Node>>();
   std::vector<std::string> directories{key};
   while (!directories.empty()) {
@@ -43,8 +44,8 @@ std::shared_ptr<const EtcdV2Answer> reading_of(const EtcdV2Tree& tree, const std
   }
   if (!is_ascii(key)) return nullptr;
   HOOKE_CHECK(tree.find(key) != nullptr, "a directory that is listed is there");
-  return std::make_shared<const EtcdV2Answer>(
-      EtcdV2Answer{said_of(key, *tree.find(key)), std::move(nodes)});
+  return std::make_shared<const EtcdV2Said>(
+      EtcdV2Said{{said_of(key, *tree.find(key)), std::move(nodes)}});
 }
 
 /// As told_with(), of an answer to a GET.
@@ -67,12 +68,12 @@ sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string
   return sim::Value(std::make_shared<EtcdV2NodeText>(std::move(text), std::move(said)));
 }
 
-std::string told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index) {
+sim::Value told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index) {
   const nlohmann::ordered_json body{{"errorCode", refusal.code},
                                     {"message", refusal.message},
                                     {"cause", refusal.cause},
                                     {"index", index}};
-  return body.dump() + "\n";
+  return sim::Value(std::make_shared<StoredText>(json_text(body) + "\n"));
 }
 
 const HttpHeaders& EtcdV2Answers::headers(std::uint64_t index) {
@@ -84,17 +85,21 @@ const HttpHeaders& EtcdV2Answers::headers(std::uint64_t index) {
   return headers_;
 }
 
-const sim::Value& EtcdV2Answers::get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
-                                     sim::MonotonicTime now) {
+const EtcdV2Answers::Answer& EtcdV2Answers::get(const EtcdV2Tree& tree, const std::string& key,
+                                                bool recursive, sim::MonotonicTime now) {
   HOOKE_CHECK(index_ <= tree.index(), "the index of a tree grows");
   if (std::exchange(index_, tree.index()) != tree.index()) told_.clear();
-  const auto kept = told_.find({key, recursive});
-  if (kept != told_.end() && now < kept->second.until) return kept->second.body;
+  Told& told = told_[{key, recursive}];
+  if (told.answer.status != 0 && now < told.until) return told.answer;
+  if (tree.find(key) == nullptr) {
+    const EtcdV2Refusal refusal = tree.refusal_of(key);
+    told = {{refusal.status, told_refusal(refusal, index_)}, sim::MonotonicTime::max()};
+    return told.answer;
+  }
   EtcdV2Tree::Said said = tree.get(key, recursive);
   HOOKE_CHECK(now < said.until, "an answer is true when it is made");
-  Told& told = told_[{key, recursive}];
-  told = {told_listed(std::move(said.text), tree, key, recursive), said.until};
-  return told.body;
+  told = {{200, told_listed(std::move(said.text), tree, key, recursive)}, said.until};
+  return told.answer;
 }
 
 }  // namespace hooke::model

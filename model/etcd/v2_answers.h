@@ -19,20 +19,24 @@ namespace hooke::model {
 sim::Value told_with(std::string text, const EtcdV2Tree& tree, const std::string& key);
 
 /// What a client is told of a refusal when the tree's index is `index`.
-std::string told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index);
+sim::Value told_refusal(const EtcdV2Refusal& refusal, std::uint64_t index);
 
 /// Answers to GETs of one tree, each made once for all that ask while it is true.
 class EtcdV2Answers {
  public:
-  /// EtcdV2Refusal. Valid until the next call.
-  const sim::Value& get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
-                        sim::MonotonicTime now);
+  struct Answer {
+    int status = 0;
+    sim::Value body{};
+  };
+  /// That a key is not there is an answer, too. Valid until the next call.
+  const Answer& get(const EtcdV2Tree& tree, const std::string& key, bool recursive,
+                    sim::MonotonicTime now);
   /// Of any answer at that index. Valid until the next call.
   const HttpHeaders& headers(std::uint64_t index);
 
  private:
   struct Told {
-    sim::Value body;
+    Answer answer;
     sim::MonotonicTime until;
   };
   std::map<std::pair<std::string, bool>, Told> told_;  ///< by key, and whether all below it is told

@@ -77,27 +77,31 @@ struct Asked {
   throw EtcdError(code, what, asked.in_doubt);
 }
 
-/// What the answer says, without its index.
-EtcdV2Answer said_in(const HttpResponse& response, const Asked& asked) {
+EtcdV2Said said_in(const HttpResponse& response) {
   const json document = json_or_discarded(response.text());
   if (!document.is_object()) {
     no_etcd("HTTP status " + std::to_string(response.status) + ", and no JSON object");
   }
   try {
     if (document.contains("errorCode")) {
-      refused(document["errorCode"].get<int>(),
-              "etcd: " + document.value("message", "") + " (" + document.value("cause", "") + ")",
-              asked);
+      return {{},
+              document["errorCode"].get<int>(),
+              "etcd: " + document.value("message", "") + " (" + document.value("cause", "") + ")"};
     }
     if (response.status == 401 || response.status == 403) {
-      refused(response.status, "etcd: " + document.value("message", "not allowed"), asked);
+      return {{}, response.status, "etcd: " + document.value("message", "not allowed")};
     }
     if (!document.contains("node")) no_etcd("no node in it");
     const json& node = document["node"];
-    return {node_of(node), nodes_below(node)};
+    return {{node_of(node), nodes_below(node)}};
   } catch (const json::exception& error) {
     no_etcd(error.what());
   }
+}
+
+EtcdV2Answer without_index(const EtcdV2Said& said, const Asked& asked) {
+  if (said.refusal) refused(*said.refusal, said.why, asked);
+  return said.answer;
 }
 
 /// A server in the same program tells many clients the same: its text is understood once.
@@ -108,11 +112,10 @@ EtcdV2Answer answer_of(const HttpResponse& response, const Asked& asked) {
     out.node = told->node();
   } else if (const auto* const kept = dynamic_cast<const StoredText*>(whole)) {
     std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsEtcdAnswer);
-    if (reading == nullptr)
-      reading = std::make_shared<const EtcdV2Answer>(said_in(response, asked));
-    out = *static_cast<const EtcdV2Answer*>(reading.get());
+    if (reading == nullptr) reading = std::make_shared<const EtcdV2Said>(said_in(response));
+    out = without_index(*static_cast<const EtcdV2Said*>(reading.get()), asked);
   } else {
-    out = said_in(response, asked);
+    out = without_index(said_in(response), asked);
   }
   out.index = index_of(response);
   return out;

@@ -49,6 +49,13 @@ struct EtcdV2Answer {
   [[nodiscard]] const std::vector<EtcdV2Node>& below() const;
 };
 
+/// What a text from etcd says (StoredText::kAsEtcdAnswer).
+struct EtcdV2Said {
+  EtcdV2Answer answer{};         ///< without its index
+  std::optional<int> refusal{};  ///< its code; nullopt: it is an answer
+  std::string why{};             ///< of the refusal
+};
+
 /// A write and the conditions under which it happens.
 struct EtcdV2Write {
   std::optional<std::string> value = std::nullopt;

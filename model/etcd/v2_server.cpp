@@ -62,7 +62,7 @@ class EtcdV2Server::Service : public std::enable_shared_from_this<Service> {
     std::string body;
   };
   /// Frequent refusals are returned: an exception costs 36,000 instructions.
-  Answer told(const Refusal& no) { return {no.status, told_refusal(no, tree_.index())}; }
+  Answer told(const Refusal& no) { return {no.status, told_refusal(no, tree_.index()).bytes()}; }
   void read(const Exchange& exchange, const std::string& key, bool agreed);
   Answer put(const HttpQuery& query, const std::string& key);
   Answer post(const HttpQuery& query, const std::string& key);
@@ -154,7 +154,8 @@ void EtcdV2Server::Service::read(const Exchange& exchange, const std::string& ke
   const bool recursive = is_set(exchange->query(), "recursive");
   if (!stale_ || agreed || stale_->index() == tree_.index()) {
     const sim::MonotonicTime now = ports_.clock.monotonic_now();
-    return exchange->answer(200, answers_.get(tree_, key, recursive, now), headers());
+    const EtcdV2Answers::Answer& answer = answers_.get(tree_, key, recursive, now);
+    return exchange->answer(answer.status, answer.body, headers());
   }
   read_stale();
   exchange->answer(200, told_with(stale_->get(key, recursive).text, *stale_, key), headers());

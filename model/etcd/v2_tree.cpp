@@ -136,12 +136,17 @@ const Node* EtcdV2Tree::find(const std::string& key) const {
 const Node& EtcdV2Tree::require(const std::string& key) const {
   const Node* const found = find(key);
   if (found != nullptr) return *found;
+  throw refusal_of(key);
+}
+
+EtcdV2Refusal EtcdV2Tree::refusal_of(const std::string& key) const {
+  HOOKE_CHECK(find(key) == nullptr, "a key that is there is not refused for its absence");
   // etcd names the part of the path that stops it.
   std::string missing = key;
   std::string up = parent_of(key);
   for (; find(up) == nullptr; up = parent_of(up)) missing = up;
-  if (!find(up)->is_directory) throw EtcdV2Refusal{400, 104, "Not a directory", up};
-  throw EtcdV2Refusal{404, 100, "Key not found", missing};
+  if (!find(up)->is_directory) return {400, 104, "Not a directory", up};
+  return {404, 100, "Key not found", missing};
 }
 
 bool EtcdV2Tree::has_children(const std::string& directory) const {

@@ -74,6 +74,8 @@ class EtcdV2Tree {
   [[nodiscard]] const Node* find(const std::string& key) const;
   /// EtcdV2Refusal when there is nothing, or a key in the place of a directory.
   [[nodiscard]] const Node& require(const std::string& key) const;
+  /// What require() throws of a key that is not there.
+  [[nodiscard]] EtcdV2Refusal refusal_of(const std::string& key) const;
   [[nodiscard]] bool has_children(const std::string& directory) const;
   /// What the answer to a GET lists of a directory, in its order.
   [[nodiscard]] std::vector<Listed> listed(const std::string& directory) const;

@@ -28,7 +28,7 @@ void append_text(std::string& out, const sim::Endpoint& endpoint) {
   out.append(std::to_string(endpoint.port.value));
 }
 
-sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
+sim::Value bytes_of(const HttpRequest& request, const HttpServer& server) {
   HOOKE_CHECK(!request.method.empty() && request.target.starts_with('/'),
               "a request has a method, and a target that begins with a slash");
   std::string out;
@@ -47,7 +47,13 @@ sim::Buffer bytes_of(const HttpRequest& request, const HttpServer& server) {
     field("Content-Length", std::to_string(request.body.size()));
   }
   out.append("\r\n").append(request.body);
-  return sim::Buffer(std::move(out));
+  return sim::Value(std::make_shared<HttpRequestText>(std::move(out)));
+}
+
+sim::Outcome<sim::Done> send(sim::Stream& stream, const sim::Value& bytes) {
+  sim::Buffer out;
+  out.append(bytes);
+  return stream.write(std::move(out));
 }
 
 std::unique_ptr<sim::Stream> connected(sim::Ports& ports, const HttpServer& server,
@@ -121,94 +127,119 @@ const std::string* HttpResponse::header(std::string_view name) const {
   const auto is_alike = [](char lower, char c) {
     return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == lower;
   };
-  const auto found = std::find_if(headers.rbegin(), headers.rend(), [&](const auto& header) {
+  if (headers == nullptr) return nullptr;
+  const auto found = std::find_if(headers->rbegin(), headers->rend(), [&](const auto& header) {
     return std::equal(name.begin(), name.end(), header.first.begin(), header.first.end(), is_alike);
   });
-  return found == headers.rend() ? nullptr : &found->second;
+  return found == headers->rend() ? nullptr : &found->second;
 }
 
 /// An answer on its way in.
 class HttpAnswer {
  public:
-  HttpAnswer() { parser_.body_limit(kAnswerBytesMax); }
-
   /// Takes in what comes next; false when nothing more will.
   bool read_more(sim::Stream& stream, sim::MonotonicTime deadline) {
     auto received = stream.read(deadline);
     if (!received) give_up(received.failure().fault, received.failure().detail);
+    if (!parser_ && take_understood(*received)) return false;
+    if (!parser_) parser_.emplace().body_limit(kAnswerBytesMax);
     boost::system::error_code error;
     if (received->empty()) {
-      if (!parser_.is_header_done()) give_up(sim::Fault::connection_reset, "no answer came");
-      parser_.put_eof(error);
+      if (!parser_->is_header_done()) give_up(sim::Fault::connection_reset, "no answer came");
+      parser_->put_eof(error);
       if (error) give_up(sim::Fault::connection_reset, "the answer was cut short");
       return false;
     }
-    if (pending_.empty() && !parser_.is_header_done()) take_head(*received);
+    if (pending_.empty() && !parser_->is_header_done()) take_head(*received);
     if (is_before_body_ && take_whole(*received)) return false;
     is_before_body_ = is_before_body_ && received->empty();
     understand(received->take_bytes(received->size()));
     return !is_done();
   }
 
-  [[nodiscard]] bool is_done() const { return parser_.is_done() || !whole_.empty(); }
+  [[nodiscard]] bool is_done() const {
+    return head_ != nullptr || (parser_ && parser_->is_done()) || !whole_.empty();
+  }
   [[nodiscard]] int status() const {
-    return parser_.is_header_done() ? static_cast<int>(parser_.get().result_int()) : 0;
+    if (head_ != nullptr) return head_->status;
+    return is_head_done() ? static_cast<int>(parser_->get().result_int()) : 0;
   }
   /// The body so far; it is taken out.
   sim::Value take_body() {
     if (!whole_.empty() && !std::exchange(whole_is_told_, true)) return whole_;
-    return sim::Value(std::exchange(parser_.get().body(), {}));
+    if (!parser_) return sim::Value();
+    return sim::Value(std::exchange(parser_->get().body(), {}));
   }
   /// The body, where it came in one piece; else empty.
   [[nodiscard]] const sim::Value& whole() const { return whole_; }
   [[nodiscard]] bool may_keep_connection() const {
-    return parser_.get().keep_alive() && pending_.empty();
+    if (head_ != nullptr) return head_->keeps_connection;
+    return parser_->get().keep_alive() && pending_.empty();
   }
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers() const {
+  [[nodiscard]] std::shared_ptr<const HttpFields> headers() const {
+    if (head_ != nullptr) return head_->fields;
     constexpr std::size_t kMostly = 6;
-    std::vector<std::pair<std::string, std::string>> out;
-    out.reserve(kMostly);
-    for (const auto& field : parser_.get()) out.emplace_back(field.name_string(), field.value());
+    auto out = std::make_shared<HttpFields>();
+    out->reserve(kMostly);
+    for (const auto& field : parser_->get()) out->emplace_back(field.name_string(), field.value());
     return out;
   }
 
  private:
+  [[nodiscard]] bool is_head_done() const { return parser_ && parser_->is_header_done(); }
   void understand(const std::string& bytes) {
     pending_ += bytes;
     boost::system::error_code error;
-    while (!pending_.empty() && !parser_.is_done()) {
+    while (!pending_.empty() && !parser_->is_done()) {
       const std::size_t used =
-          parser_.put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
+          parser_->put(boost::beast::net::const_buffer(pending_.data(), pending_.size()), error);
       HOOKE_CHECK(used <= pending_.size(), "no more is understood than was read");
       pending_.erase(0, used);
       if (error == http::error::need_more) break;
       if (error) give_up(sim::Fault::malformed, "the answer is no HTTP: " + error.message());
-      if (!parser_.is_header_done() || parser_.eager()) continue;
+      if (!parser_->is_header_done() || parser_->eager()) continue;
       // Before the body: Beast makes room for the length that was announced, whatever its limit.
-      if (parser_.content_length().value_or(0) > kAnswerBytesMax) {
+      if (parser_->content_length().value_or(0) > kAnswerBytesMax) {
         give_up(sim::Fault::malformed, "the answer is too long");
       }
-      parser_.eager(true);
+      parser_->eager(true);
     }
+  }
+  /// A head that was understood before, and behind it its body and nothing else.
+  bool take_understood(sim::Buffer& received) {
+    const auto text = text_in_front<HttpHeadText>(received);
+    if (text == nullptr || text->reading() == nullptr) return false;
+    HOOKE_CHECK(text->reading()->fields != nullptr, "a head that was understood has its fields");
+    const std::uint64_t body = text->reading()->body_bytes;
+    if (received.size() != text->size() + body) return false;
+    received.drop(text->size());
+    whole_ = received.take(body);
+    head_ = text->reading();
+    return true;
   }
   /// The head and nothing behind it, where it has come whole.
   void take_head(sim::Buffer& received) {
+    const auto text = text_in_front<HttpHeadText>(received);
     const std::size_t end = received.front_text().find("\r\n\r\n");
-    if (end == std::string_view::npos) return;
-    understand(received.take_bytes(end + 4));
-    is_before_body_ = parser_.is_header_done() && !parser_.is_done() && pending_.empty();
+    if (text == nullptr && end == std::string_view::npos) return;
+    understand(received.take_bytes(text != nullptr ? text->size() : end + 4));
+    is_before_body_ = parser_->is_header_done() && !parser_->is_done() && pending_.empty();
+    const bool is_understood = parser_->is_header_done() && pending_.empty();
+    if (text == nullptr || !is_understood || !parser_->content_length()) return;
+    text->understand(std::make_shared<const HttpHead>(
+        HttpHead{status(), headers(), parser_->get().keep_alive(), *parser_->content_length()}));
   }
   /// The head has been understood, and `rest` is the body and nothing else: a value that a service
   /// in the same program gave.
   bool take_whole(sim::Buffer& rest) {
     if (rest.empty()) return false;
-    HOOKE_CHECK(whole_.empty() && parser_.is_header_done(),
+    HOOKE_CHECK(whole_.empty() && parser_->is_header_done(),
                 "an answer has one body, behind its head");
-    if (parser_.content_length() == rest.size() && rest.front_text().empty()) {
+    if (parser_->content_length() == rest.size() && rest.front_text().empty()) {
       whole_ = rest.take(rest.size());
       return true;
     }
-    if (!parser_.chunked()) return false;
+    if (!parser_->chunked()) return false;
     constexpr std::string_view kEnd = "\r\n0\r\n\r\n";
     const std::string_view line = rest.front_text();
     std::uint64_t size = 0;
@@ -228,10 +259,11 @@ class HttpAnswer {
     return true;
   }
   [[noreturn]] void give_up(sim::Fault fault, const std::string& detail) const {
-    fail(fault, detail, parser_.is_header_done());
+    fail(fault, detail, is_head_done());
   }
 
-  http::response_parser<http::string_body> parser_;
+  std::shared_ptr<const HttpHead> head_;  ///< set: all has come, and the parser has seen none of it
+  std::optional<http::response_parser<http::string_body>> parser_;
   std::string pending_;          ///< received, not yet understood
   bool is_before_body_ = false;  ///< the head is understood, and nothing of the body has come
   sim::Value whole_;             ///< the body, past the parser
@@ -248,7 +280,11 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
   if (stream == nullptr) stream = connected(ports_, server_, deadline);
   HOOKE_CHECK(stream != nullptr, "a request is sent on a connection");
-  if (const auto sent = stream->write(bytes_of(request, server_)); !sent) {
+  if (asked_text_.empty() || asked_ != request) {
+    asked_text_ = bytes_of(request, server_);
+    asked_ = request;
+  }
+  if (const auto sent = send(*stream, asked_text_); !sent) {
     fail(sent.failure().fault, sent.failure().detail);
   }
   HttpAnswer answer;
@@ -265,7 +301,7 @@ HttpFeed::HttpFeed(sim::Ports& ports, const HttpServer& server, const HttpReques
                    sim::MonotonicTime deadline)
     : stream_(connected(ports, server, deadline)), answer_(std::make_unique<HttpAnswer>()) {
   HOOKE_CHECK(stream_ != nullptr, "a request is sent on a connection");
-  if (const auto sent = stream_->write(bytes_of(request, server)); !sent) {
+  if (const auto sent = send(*stream_, bytes_of(request, server)); !sent) {
     fail(sent.failure().fault, sent.failure().detail);
   }
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "model/http/understood_text.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -21,12 +21,14 @@ struct HttpRequest {
   std::string body;
   std::string content_type;   ///< of the body; empty: none is named
   std::string authorization;  ///< value of that header; empty: none is sent
+
+  friend bool operator==(const HttpRequest&, const HttpRequest&) = default;
 };
 
 struct HttpResponse {
   int status = 0;
-  std::vector<std::pair<std::string, std::string>> headers;  ///< names as they came
-  std::string body{};  ///< where it came in pieces; else empty
+  std::shared_ptr<const HttpFields> headers{};  ///< null: none are known
+  std::string body{};                           ///< where it came in pieces; else empty
   sim::Value whole{};  ///< the body as the server gave it, where it came in one piece; else empty
   /// The last header of that name, which is in lower case; null: there is none.
   [[nodiscard]] const std::string* header(std::string_view name) const;
@@ -82,6 +84,8 @@ class HttpClient {
   sim::Ports& ports_;
   HttpServer server_;
   std::unique_ptr<sim::Stream> stream_;
+  HttpRequest asked_;      ///< the last request
+  sim::Value asked_text_;  ///< and its bytes; empty before the first
 };
 
 class HttpAnswer;

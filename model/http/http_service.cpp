@@ -2,13 +2,13 @@
 // the peer takes in its answers.
 #include "model/http/http_service.h"
 
-#include <array>
+#include <algorithm>
 #include <boost/beast/http.hpp>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "model/http/service_texts.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -21,108 +21,12 @@ constexpr std::uint32_t kHeaderBytesMax = 64U << 10U;
 /// Of requests behind one that waits for its answer.
 constexpr std::size_t kUnreadBytesMax = kBodyBytesMax;
 
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
-/// Resolves %XX, and "+" where that stands for a blank. What is no escape stays as it is.
-std::string unescaped(std::string_view text, bool plus_is_blank) {
-  std::string out;
-  out.reserve(text.size());
-  // Most texts are states of a rendezvous in Base64, whose pluses are escaped.
-  const bool has_plus = text.find('+') != std::string_view::npos;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t special = has_plus ? text.find_first_of("%+", i) : text.find('%', i);
-    out.append(text.substr(i, special - i));
-    i = std::min(special, text.size());
-    if (i == text.size()) break;
-    if (text[i] == '%' && i + 2 < text.size()) {
-      const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
-      if (high && low) {
-        out += static_cast<char>(*high << 4U | *low);
-        i += 2;
-        continue;
-      }
-    }
-    out += text[i] == '+' && plus_is_blank ? ' ' : text[i];
-  }
-  HOOKE_CHECK(out.size() <= text.size(), "an escape is no shorter than what it stands for");
-  return out;
-}
-
-void add_parameters(std::string_view text, std::map<std::string, std::string>& out) {
-  while (!text.empty()) {
-    const std::string_view pair = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(text.size(), pair.size() + 1));
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (pair.empty()) continue;
-    out.emplace(unescaped(pair.substr(0, equals), true),
-                unescaped(pair.substr(std::min(pair.size(), equals + 1)), true));
-  }
-}
-
-void append_decimal(std::string& out, std::size_t number) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append(digits.data(), end.ptr);
-}
-
-/// The first lines of an answer, `last` behind them.
-std::string head_of(int status, const HttpHeaders& headers, std::string_view last) {
-  HOOKE_CHECK(status >= 100 && status < 600, "an answer has a status of HTTP");
-  constexpr std::string_view kType = "Content-Type";
-  constexpr std::size_t kBytesMostly = 300;
-  std::string out;
-  out.reserve(kBytesMostly);
-  const auto add = [&out](std::string_view text) -> auto& {
-    return out.append(text);
-  };
-  add("HTTP/1.1 ");
-  append_decimal(out, static_cast<std::size_t>(status));
-  const auto reason = http::obsolete_reason(static_cast<http::status>(status));
-  add(" ").append(reason.data(), reason.size()).append("\r\n", 2);
-  // In the order of the names.
-  bool has_type = headers.contains(std::string(kType));
-  const auto add_type = [&] {
-    if (std::exchange(has_type, true)) return;
-    add("Content-Type: application/json\r\n");
-  };
-  for (const auto& [name, value] : headers) {
-    if (name > kType) add_type();
-    add(name).append(": ", 2).append(value).append("\r\n", 2);
-  }
-  add_type();
-  add(last);
-  return out;
-}
-
-/// The same of an answer with a body of that size.
-std::string head_of(int status, const HttpHeaders& headers, std::size_t body_bytes) {
-  std::string out = head_of(status, headers, "Content-Length: ");
-  append_decimal(out, body_bytes);
-  return out.append("\r\n\r\n", 4);
-}
-
-/// The line before a piece of a chunked body.
-std::string chunk_line(std::size_t bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  HOOKE_CHECK(bytes > 0, "a piece that ends no body has bytes");
-  std::string size;
-  for (std::size_t left = bytes; left > 0; left >>= 4U) {
-    size.insert(size.begin(), kDigits[left & 15U]);
-  }
-  return size + "\r\n";
-}
-
-/// One piece of a chunked body; nothing for an empty one, which would end it.
-std::string chunk_of(const std::string& piece) {
-  return piece.empty() ? "" : chunk_line(piece.size()) + piece + "\r\n";
-}
-
 }  // namespace
+
+struct UnderstoodQuery {
+  HttpQuery query;
+  bool keeps_connection;
+};
 
 class HttpService::Connection final : public sim::StreamHandler,
                                       public std::enable_shared_from_this<Connection> {
@@ -131,9 +35,8 @@ class HttpService::Connection final : public sim::StreamHandler,
       : service_(service),
         number_(number),
         stream_(std::move(stream)),
-        last_heard_(++service.heard_) {
-    begin_request();
-  }
+        last_heard_(++service.heard_) {}
+  [[nodiscard]] HttpService& service() { return service_; }
   [[nodiscard]] bool busy() const { return busy_; }
   /// Grows with each time that any client of the service is heard.
   [[nodiscard]] std::uint64_t last_heard() const { return last_heard_; }
@@ -141,6 +44,10 @@ class HttpService::Connection final : public sim::StreamHandler,
 
   void on_data(sim::Buffer& received) override {
     last_heard_ = ++service_.heard_;
+    if (!busy_ && unread_.empty() && !parser_) {
+      const auto text = text_in_front<HttpRequestText>(received);
+      if (text != nullptr && text->size() == received.size()) return on_request(text, received);
+    }
     std::string more = received.take_bytes(received.size());
     unread_.empty() ? void(unread_ = std::move(more)) : void(unread_ += more);
     const auto self = shared_from_this();  // an answer may end the connection
@@ -164,17 +71,23 @@ class HttpService::Connection final : public sim::StreamHandler,
       stream_->finish_writing();
       return drop();
     }
-    begin_request();
+    parser_.reset();
     if (!reading_) read_requests();  // an answer given at once is followed up by the loop below
   }
 
  private:
-  void begin_request() {
+  http::request_parser<http::string_body>& parser() {
     HOOKE_CHECK(!busy_, "a request begins when the last is answered");
-    parser_.emplace();
-    parser_->body_limit(kBodyBytesMax);
-    parser_->header_limit(kHeaderBytesMax);
+    if (!parser_) {
+      parser_.emplace();
+      parser_->body_limit(kBodyBytesMax);
+      parser_->header_limit(kHeaderBytesMax);
+    }
+    return *parser_;
   }
+  /// A whole request of a client in this program.
+  void on_request(const std::shared_ptr<const HttpRequestText>& text, sim::Buffer& received);
+  void handle(const std::shared_ptr<const UnderstoodQuery>& asked);
   void read_requests();
   /// Takes the request out of the parser.
   [[nodiscard]] HttpQuery query();
@@ -184,7 +97,9 @@ class HttpService::Connection final : public sim::StreamHandler,
   std::unique_ptr<sim::Stream> stream_;
   std::uint64_t last_heard_;
   std::string unread_;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<http::request_parser<http::string_body>> parser_;  ///< none between two requests
+  /// What `unread_` is a copy of, where it is all that has come and still to be understood.
+  std::shared_ptr<const HttpRequestText> unread_text_;
   bool open_ = true;
   bool reading_ = false;
   bool busy_ = false;  ///< a request waits for its answer
@@ -193,24 +108,21 @@ class HttpService::Connection final : public sim::StreamHandler,
 
 class HttpService::Exchange final : public HttpExchange {
  public:
-  Exchange(std::weak_ptr<Connection> connection, HttpQuery query)
-      : connection_(std::move(connection)), query_(std::move(query)) {}
+  Exchange(std::weak_ptr<Connection> connection, std::shared_ptr<const UnderstoodQuery> asked)
+      : connection_(std::move(connection)), asked_(std::move(asked)) {}
 
-  [[nodiscard]] const HttpQuery& query() const override { return query_; }
+  [[nodiscard]] const HttpQuery& query() const override { return asked_->query; }
   [[nodiscard]] bool gone() const override { return connection_.expired(); }
 
   void answer(int status, const std::string& body, const HttpHeaders& headers) override {
-    go_on(Stage::asked, Stage::answered);
-    const auto connection = connection_.lock();
-    if (connection == nullptr) return;
-    connection->send(head_of(status, headers, body.size()).append(body));
-    connection->answered();
+    answer(status, sim::Value(body), headers);
   }
   void answer(int status, const sim::Value& body, const HttpHeaders& headers) override {
     go_on(Stage::asked, Stage::answered);
     const auto connection = connection_.lock();
     if (connection == nullptr) return;
-    sim::Buffer bytes(head_of(status, headers, body.size()));
+    sim::Buffer bytes;
+    bytes.append(connection->service().head_for(status, headers, body.size()));
     bytes.append(body);
     connection->send(std::move(bytes));
     connection->answered();
@@ -254,27 +166,45 @@ class HttpService::Exchange final : public HttpExchange {
   }
 
   std::weak_ptr<Connection> connection_;
-  HttpQuery query_;
+  std::shared_ptr<const UnderstoodQuery> asked_;
   Stage stage_ = Stage::asked;
 };
 
 HttpQuery HttpService::Connection::query() {
   auto& message = parser_->get();
-  const std::string target(message.target());
-  const std::size_t mark = std::min(target.find('?'), target.size());
   HOOKE_CHECK(parser_->is_done(), "a query is read when its request is whole");
   HttpQuery out;
   out.method = std::string(message.method_string());
-  out.path = unescaped(std::string_view(target).substr(0, mark), false);
+  add_target({message.target().data(), message.target().size()}, out);
   out.body = std::move(message.body());
   out.authorization = std::string(message[http::field::authorization]);
-  add_parameters(std::string_view(target).substr(std::min(target.size(), mark + 1)),
-                 out.parameters);
   const std::string type(message[http::field::content_type]);
   if (type.starts_with("application/x-www-form-urlencoded")) {
-    add_parameters(out.body, out.parameters);
+    add_parameters(out.body, out);
   }
   return out;
+}
+
+void HttpService::Connection::on_request(const std::shared_ptr<const HttpRequestText>& text,
+                                         sim::Buffer& received) {
+  const auto self = shared_from_this();  // an answer may end the connection
+  if (text->reading() != nullptr && !stream_->backed_up()) {
+    received.drop(text->size());
+    reading_ = true;
+    handle(text->reading());
+    reading_ = false;
+    return;
+  }
+  unread_ = received.take_bytes(text->size());
+  unread_text_ = text;
+  read_requests();
+}
+
+void HttpService::Connection::handle(const std::shared_ptr<const UnderstoodQuery>& asked) {
+  HOOKE_CHECK(open_ && !busy_, "a request is taken when the last is answered");
+  busy_ = true;
+  keep_ = asked->keeps_connection;
+  service_.handler_(std::make_shared<Exchange>(weak_from_this(), asked));
 }
 
 void HttpService::Connection::read_requests() {
@@ -283,28 +213,31 @@ void HttpService::Connection::read_requests() {
   boost::system::error_code error;
   std::size_t done = 0;
   while (open_ && !busy_ && done < unread_.size() && !stream_->backed_up()) {
-    done += parser_->put(
+    auto& parser = this->parser();
+    done += parser.put(
         boost::beast::net::const_buffer(unread_.data() + done, unread_.size() - done), error);
-    const bool header_only = !error && parser_->is_header_done() && !parser_->eager();
-    if (header_only && parser_->content_length().value_or(0) > kBodyBytesMax) {
+    const bool header_only = !error && parser.is_header_done() && !parser.eager();
+    if (header_only && parser.content_length().value_or(0) > kBodyBytesMax) {
       error = http::error::body_limit;  // before Beast makes room for it
     }
-    if (header_only) parser_->eager(true);
+    if (header_only) parser.eager(true);
     if (error && error != http::error::need_more) {
       const std::string why = error.message();
       send(head_of(400, {{"Content-Type", "text/plain"}}, why.size()).append(why));
       stream_->finish_writing();
       return drop();
     }
-    if (!parser_->is_done()) {
+    if (!parser.is_done()) {
       if (error == http::error::need_more) break;
       continue;
     }
-    HOOKE_CHECK(open_ && !busy_, "a request is taken when the last is answered");
-    busy_ = true;
-    keep_ = parser_->get().keep_alive();
-    service_.handler_(std::make_shared<Exchange>(weak_from_this(), query()));
+    const auto asked = std::make_shared<const UnderstoodQuery>(
+        UnderstoodQuery{query(), parser.get().keep_alive()});
+    if (unread_text_ != nullptr && done == unread_text_->size()) unread_text_->understand(asked);
+    unread_text_ = nullptr;
+    handle(asked);
   }
+  if (!busy_ && parser_) unread_text_ = nullptr;  // the beginning of a request is none
   HOOKE_CHECK(done <= unread_.size(), "no more is understood than was read");
   unread_.erase(0, done);
   reading_ = false;
@@ -342,6 +275,22 @@ HttpService::HttpService(sim::Ports& ports, const std::string& socket_file, Hand
 
 HttpService::~HttpService() {
   if (!socket_file_.empty()) static_cast<void>(ports_.files.remove_file(socket_file_));
+}
+
+const sim::Value& HttpService::head_for(int status, const HttpHeaders& headers,
+                                        std::size_t body_bytes) {
+  constexpr std::size_t kFew = 4;
+  HOOKE_CHECK(next_told_head_ < kFew && told_heads_.size() <= kFew, "few heads are kept");
+  const auto told = std::find_if(told_heads_.begin(), told_heads_.end(), [&](const ToldHead& one) {
+    return one.status == status && one.body_bytes == body_bytes && one.headers == headers;
+  });
+  if (told != told_heads_.end()) return told->text;
+  if (told_heads_.size() < kFew) told_heads_.emplace_back();
+  ToldHead& next = told_heads_[next_told_head_];
+  next_told_head_ = (next_told_head_ + 1) % kFew;
+  next = {status, headers, body_bytes,
+          sim::Value(std::make_shared<HttpHeadText>(head_of(status, headers, body_bytes)))};
+  return next.text;
 }
 
 bool HttpService::make_room() {

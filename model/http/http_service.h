@@ -9,7 +9,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "model/http/understood_text.h"
 #include "sim/port/ports.h"
 
 namespace hooke::model {
@@ -79,6 +81,15 @@ class HttpService final : public sim::AcceptHandler {
  private:
   class Connection;
   class Exchange;
+  /// A head that was told.
+  struct ToldHead {
+    int status;
+    HttpHeaders headers;
+    std::size_t body_bytes;
+    sim::Value text;
+  };
+  /// The head of an answer with a body of that size: the same bytes where it was told lately.
+  const sim::Value& head_for(int status, const HttpHeaders& headers, std::size_t body_bytes);
   /// False when every connection waits for an answer.
   bool make_room();
 
@@ -90,6 +101,8 @@ class HttpService final : public sim::AcceptHandler {
   std::uint64_t next_connection_ = 1;
   std::uint64_t heard_ = 0;  ///< how often a client was heard
   std::size_t connections_max_;
+  std::vector<ToldHead> told_heads_;  ///< the latest few
+  std::size_t next_told_head_ = 0;    ///< whose place the next one takes
 };
 
 }  // namespace hooke::model

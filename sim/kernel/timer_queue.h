@@ -173,12 +173,10 @@ class TimerQueue {
       near_.erase(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(head_));
       restart_near();
     }
-    std::size_t place = near_.size();
-    near_.push_back(entry);
-    for (; place > head_ && near_[place - 1].time > entry.time; --place) {
-      near_[place] = near_[place - 1];
-    }
-    near_[place] = entry;
+    if (head_ == near_.size() || near_.back().time <= entry.time) return near_.push_back(entry);
+    const auto is_before = [](std::int64_t time, const Entry& other) { return time < other.time; };
+    const auto from = near_.begin() + static_cast<std::ptrdiff_t>(head_);
+    near_.insert(std::upper_bound(from, near_.end(), entry.time, is_before), entry);
   }
 
   /// There are too many near timers to keep them sorted.

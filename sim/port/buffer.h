@@ -132,6 +132,12 @@ class Buffer {
     return pieces_[first_].view();
   }
 
+  /// The value at the front, where it is still whole; null before text. Ends with the next change.
+  [[nodiscard]] const Value* front_value() const {
+    if (empty() || !pieces_[first_].is_payload() || pieces_[first_].offset != 0) return nullptr;
+    return &pieces_[first_].value;
+  }
+
   /// Removes and returns `count` bytes as text; requires count <= size().
   [[nodiscard]] std::string take_bytes(std::size_t count) {
     std::string out(count, '\0');

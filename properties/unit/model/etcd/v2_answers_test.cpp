@@ -48,10 +48,10 @@ std::vector<Said> told_by_the_side(const sim::Value& value) {
   std::vector<Said> out;
   const auto* const kept = dynamic_cast<const StoredText*>(value.payload().get());
   if (kept == nullptr || kept->reading(StoredText::kAsEtcdAnswer) == nullptr) return out;
-  const auto* const answer =
-      static_cast<const EtcdV2Answer*>(kept->reading(StoredText::kAsEtcdAnswer).get());
-  out.push_back(said_of(answer->node));
-  for (const EtcdV2Node& node : answer->below()) out.push_back(said_of(node));
+  const auto* const said =
+      static_cast<const EtcdV2Said*>(kept->reading(StoredText::kAsEtcdAnswer).get());
+  out.push_back(said_of(said->answer.node));
+  for (const EtcdV2Node& node : said->answer.below()) out.push_back(said_of(node));
   return out;
 }
 
@@ -72,7 +72,11 @@ class EtcdV2AnswersTest : public testing::Test {
     tree.write("set", key, node);
   }
   std::string told(const std::string& key, bool recursive = true) {
-    return answers.get(tree, key, recursive, clock.now).bytes();
+    return value(key, recursive).bytes();
+  }
+
+  const sim::Value& value(const std::string& key, bool recursive = true) {
+    return answers.get(tree, key, recursive, clock.now).body;
   }
 
   MovedClock clock;
@@ -82,12 +86,12 @@ class EtcdV2AnswersTest : public testing::Test {
 
 TEST_F(EtcdV2AnswersTest, are_one_value_for_all_clients_until_the_tree_changes) {
   write("/d/a", "1");
-  const sim::Value first = answers.get(tree, "/d", true, clock.now);
+  const sim::Value first = value("/d");
   clock.now += 1h;
-  const sim::Value second = answers.get(tree, "/d", true, clock.now);
+  const sim::Value second = value("/d");
   EXPECT_EQ(first.payload(), second.payload());
   write("/d/b", "2");
-  const sim::Value third = answers.get(tree, "/d", true, clock.now);
+  const sim::Value third = value("/d");
   EXPECT_NE(first.payload(), third.payload());
   EXPECT_EQ(third.bytes(), tree.get("/d", true).text);
 }
@@ -103,10 +107,19 @@ TEST_F(EtcdV2AnswersTest, are_made_anew_when_a_time_to_live_has_become_less) {
   EXPECT_NE(told("/d").find(R"("ttl":0)"), std::string::npos);
 }
 
-TEST_F(EtcdV2AnswersTest, of_what_is_not_there_are_refused_each_time) {
-  EXPECT_THROW(told("/none"), EtcdV2Refusal);
-  EXPECT_THROW(told("/none"), EtcdV2Refusal);
+TEST_F(EtcdV2AnswersTest, say_what_is_not_there_until_it_is) {
+  write("/file", "1");
+  EXPECT_EQ(answers.get(tree, "/none", true, clock.now).status, 404);
+  EXPECT_EQ(told("/none/below"),
+            R"({"errorCode":100,"message":"Key not found","cause":"/none","index":4})"
+            "\n");
+  EXPECT_EQ(told("/file/below"),
+            R"({"errorCode":104,"message":"Not a directory","cause":"/file","index":4})"
+            "\n");
+  EXPECT_EQ(answers.get(tree, "/file/below", true, clock.now).status, 400);
+  EXPECT_EQ(value("/none").payload(), value("/none").payload());
   write("/none", "1");
+  EXPECT_EQ(answers.get(tree, "/none", true, clock.now).status, 200);
   EXPECT_EQ(told("/none"), tree.get("/none", true).text);
 }
 
@@ -116,12 +129,12 @@ TEST_F(EtcdV2AnswersTest, tell_by_the_side_what_a_parser_makes_of_a_listing) {
   write("/d/e/_hidden", "3");
   for (const bool recursive : {true, false}) {
     for (const char* const key : {"/", "/d"}) {
-      const sim::Value value = answers.get(tree, key, recursive, clock.now);
-      EXPECT_EQ(told_by_the_side(value), parsed(value.bytes())) << key << recursive;
+      const sim::Value listing = value(key, recursive);
+      EXPECT_EQ(told_by_the_side(listing), parsed(listing.bytes())) << key << recursive;
     }
   }
   write("/d/u", "\xc3\xa4");
-  EXPECT_TRUE(told_by_the_side(answers.get(tree, "/d", true, clock.now)).empty())
+  EXPECT_TRUE(told_by_the_side(value("/d")).empty())
       << "a parser may make something else of bytes that are no ASCII";
 }
 
@@ -142,9 +155,9 @@ RC_GTEST_FIXTURE_PROP(EtcdV2AnswersTest, say_at_any_time_what_the_tree_says, ())
       const bool recursive = *rc::gen::arbitrary<bool>();
       if (tree.find(asked) == nullptr) continue;
       RC_ASSERT(told(asked, recursive) == tree.get(asked, recursive).text);
-      const sim::Value value = answers.get(tree, asked, recursive, clock.now);
+      const sim::Value listing = value(asked, recursive);
       if (tree.find(asked)->is_directory)
-        RC_ASSERT(told_by_the_side(value) == parsed(value.bytes()));
+        RC_ASSERT(told_by_the_side(listing) == parsed(listing.bytes()));
     }
   }
 }

@@ -121,7 +121,59 @@ TEST_F(Http, is_given_the_very_body_of_a_service_in_the_same_program) {
     }
     const HttpResponse plain = client.exchange({"GET", "/y", "", "", ""}, world::in(ports, 5s));
     EXPECT_EQ(plain.text(), "a text");
-    EXPECT_TRUE(plain.whole.empty());
+  });
+}
+
+/// What a service is asked and its client told, one line for each request; `clients` take turns.
+std::vector<std::string> dialogue(sim::Ports& ports, std::size_t clients) {
+  std::vector<std::string> said;
+  std::uint64_t index = 0;
+  HttpService service(
+      ports, sim::PortNumber{81}, [&](const std::shared_ptr<HttpExchange>& exchange) {
+        const HttpQuery& query = exchange->query();
+        std::string line = query.method + " " + query.path + " [" + query.body + "] ";
+        for (const auto& [name, value] : query.parameters) line += name + "=" + value + ",";
+        said.push_back(line + query.authorization);
+        if (query.method == "PUT") ++index;
+        const HttpHeaders headers{{"X-Etcd-Index", std::to_string(index)}};
+        const int status = query.path == "/none" ? 404 : 200;
+        exchange->answer(status, query.path == "/empty" ? "" : "told of " + query.path, headers);
+      });
+  std::vector<std::unique_ptr<HttpClient>> asking;
+  for (std::size_t i = 0; i < clients; ++i) {
+    asking.push_back(
+        std::make_unique<HttpClient>(ports, HttpServer{{"n", sim::PortNumber{81}}, std::nullopt}));
+  }
+  const std::string form = "application/x-www-form-urlencoded";
+  const std::vector<HttpRequest> asked{{"GET", "/a%20b?c=d", "", "", ""},
+                                       {"GET", "/none", "", "", ""},
+                                       {"GET", "/empty", "", "", ""},
+                                       {"PUT", "/a", "value=x+y&ttl=5", form, ""},
+                                       {"PUT", "/a", "value=x+z&ttl=5", form, ""},
+                                       {"GET", "/a%20b?c=d", "", "", "Basic eDp5"}};
+  for (std::size_t i = 0; i < 200; ++i) {
+    const HttpRequest& request = asked[i / 6 * 5 % asked.size()];  // six times each, in turn
+    const HttpResponse told = asking[i % clients]->exchange(request, world::in(ports, 5s));
+    said.push_back(std::to_string(told.status) + " " + *told.header("x-etcd-index") + " " +
+                   *told.header("content-length") + " " + told.text());
+  }
+  return said;
+}
+
+/// One client sends the same bytes again, which are made out once; of two hundred each asks once.
+TEST_F(Http, a_client_that_asks_again_is_told_the_same_as_one_that_asks_once) {
+  run({}, [&](sim::Ports& ports, Script&) {
+    const std::vector<std::string> again = dialogue(ports, 1);
+    EXPECT_EQ(again, dialogue(ports, 200));
+    EXPECT_EQ(again, dialogue(ports, 2));
+    ASSERT_EQ(again.size(), 400U);
+    EXPECT_EQ(again[2], "GET /a b [] c=d,");
+    EXPECT_EQ(again[3], "200 0 12 told of /a b");
+    EXPECT_EQ(again[14], "GET /a b [] c=d,Basic eDp5");
+    EXPECT_EQ(again[28], "PUT /a [value=x+z&ttl=5] ttl=5,value=x z,");
+    EXPECT_EQ(again[29], "200 3 10 told of /a");
+    EXPECT_EQ(again[51], "200 12 0 ");
+    EXPECT_EQ(again[63], "404 12 13 told of /none");
   });
 }
 
