@@ -19,6 +19,8 @@ HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgent
               "an agent looks at its own parts");
   // Those at work may have begun anew in a store that came up empty.
   handler_.when_waiting([this] { job_.look_again(); });
+  // Until the group is formed, the store may go, and those that have restarted may be gone already.
+  handler_.when_seated([this](std::int64_t round) { job_.look_from(round); });
   handler_.when_closing_anew([this] { job_.give_up_anew(); });
   handler_.when_abandoned([this](std::int64_t round, Store& store) {
     return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();

@@ -23,7 +23,7 @@ constexpr std::int64_t kStaticRound = -1;
 /// A static job has no rounds that would tell whether two agents restart for one failure. Where
 /// each agent restarts all its workers for it, its own count is the job's.
 bool JobStanding::counts_for_the_job() const {
-  return core_.group.round >= 0 || core_.policy.restarts_single_workers();
+  return meets_in_rounds_ || core_.group.round >= 0 || core_.policy.restarts_single_workers();
 }
 
 std::unique_ptr<RestartBudget> JobStanding::make_budget() const {
@@ -39,6 +39,11 @@ std::unique_ptr<RestartBudget> JobStanding::make_budget() const {
 
 void JobStanding::look_again() {
   if (budget_ != nullptr) budget_->look();
+}
+
+void JobStanding::look_from(std::int64_t round) {
+  meets_in_rounds_ = true;
+  if (round > 0 || budget_ != nullptr) static_cast<void>(budget().look());
 }
 
 void JobStanding::settle() {

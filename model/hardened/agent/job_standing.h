@@ -41,6 +41,9 @@ class JobStanding : public Restarts {
   bool look() { return budget().look(); }
   /// Likewise, of an agent that has had a group before.
   void look_again();
+  /// Likewise, of one that has a seat in `round`. Before the first round of a job nothing was spent,
+  /// but this agent may have had a group in another store.
+  void look_from(std::int64_t round);
   /// Tells what was spent while no agent could be told.
   void settle();
 
@@ -76,6 +79,7 @@ class JobStanding : public Restarts {
 
   std::optional<std::pair<std::int64_t, std::int64_t>> seat_;  ///< round and rank, the latest
   bool has_given_up_ = false;
+  bool meets_in_rounds_ = false;  ///< has had a seat in one
 };
 
 }  // namespace hooke::model

@@ -43,6 +43,11 @@ void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
   hardened_.when_waiting = std::move(call);
 }
 
+void HardenedDynamicHandler::when_seated(std::function<void(std::int64_t)> call) {
+  HOOKE_CHECK(call != nullptr, "a node that has a seat has something to do");
+  when_seated_ = std::move(call);
+}
+
 void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
   const sim::Duration blip = core_->settings.read_timeout;
   hardened_.retrying->endures = {std::max(blip, *outage_limit()), deadline, blip};
@@ -148,6 +153,7 @@ std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
 }
 
 void HardenedDynamicHandler::exchange_bootstrap(RendezvousInfo& info) {
+  if (when_seated_) when_seated_(info.round);
   auto& bootstrap = static_cast<HardenedBootstrap&>(*bootstrap_);
   bootstrap.expect_first(first_member());
   DynamicHandler::exchange_bootstrap(info);

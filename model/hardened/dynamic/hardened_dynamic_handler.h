@@ -26,6 +26,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   Successor successor() override;
   [[nodiscard]] bool others_wait() const override { return count_waiting() > 0; }
   void when_waiting(std::function<void()> call) override;
+  void when_seated(std::function<void(std::int64_t round)> call) override;
   void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override;
   void group_formed() override;
   [[nodiscard]] std::optional<sim::Duration> outage_limit() const override;
@@ -68,6 +69,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   sim::MonotonicTime joined_at_{};
   std::optional<std::pair<std::int64_t, std::int64_t>> joined_;  ///< round, and its size then
   std::function<bool(std::int64_t, Store&)> was_the_end_;
+  std::function<void(std::int64_t)> when_seated_;
   std::optional<std::int64_t> beside_;  ///< the round of others that this node has waited beside
   bool was_spare_ = false;              ///< since this node last began to join
 };

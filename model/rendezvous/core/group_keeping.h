@@ -73,6 +73,9 @@ class GroupKeeping {
   /// `call` is made in next_rendezvous() when this node is about to wait beside a round
   /// of others, where these need not hear of it, since no agent is admitted to a full one.
   virtual void when_waiting(std::function<void()> /*call*/) {}
+  /// `call` is made in next_rendezvous() when this node has its seat in `round`, which is complete,
+  /// before it waits for anything that other members write: their store may go with one of them.
+  virtual void when_seated(std::function<void(std::int64_t round)> /*call*/) {}
   /// `was_the_end` is asked in next_rendezvous() when this node, which has waited beside
   /// `round`, is about to begin another in place of members that have gone and closed nothing.
   /// An agent that says that the job has ended with them, by what they left in the `store` of the

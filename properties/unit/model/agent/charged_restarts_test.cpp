@@ -130,5 +130,36 @@ TEST(ChargedRestarts, so_does_one_that_follows_from_the_exit_barrier) {
   EXPECT_EQ(job.texts("group.restarting", "cause"), Texts{"membership_change"});
 }
 
+/// The count that a tells in a store that comes up empty. Others have made two restarts before it got
+/// its seat in `round`, and the store was lost at once. `has_worked`: it was in round 0.
+std::string count_after_a_seat(std::int64_t round, bool has_worked) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 3;
+  FakeRendezvous& rendezvous = job[0].rendezvous;
+  rendezvous.job_store = std::make_shared<MemoryStoreData>();
+  auto& values = rendezvous.job_store->values;
+  rendezvous.join = [&, round, has_worked](Ports& ports, std::int64_t call) {
+    const std::int64_t before = has_worked ? 1 : 0;
+    if (call < before) return job.round_of(ports, 0);
+    if (call > before) return job.round_of(ports, round + 1);
+    values["restarts"] = Value("2 0");
+    rendezvous.seated(round);
+    values.clear();
+    throw RendezvousGroupLostError("the store's machine crashed");
+  };
+  rendezvous.group_state = [&](Ports&) {
+    return has_worked && rendezvous.joins == 1 ? GroupState::over : GroupState::whole;
+  };
+  job.start();
+  job.run_for(5s);
+  return rendezvous.job_store->text("restarts");
+}
+
+TEST(ChargedRestarts, an_agent_that_has_a_seat_knows_them_when_the_store_goes_at_once) {
+  EXPECT_EQ(count_after_a_seat(2, true), "2 0");
+  EXPECT_EQ(count_after_a_seat(2, false), "2 0") << "a newcomer";
+}
+
 }  // namespace
 }  // namespace hooke::model

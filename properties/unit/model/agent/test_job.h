@@ -59,6 +59,7 @@ struct FakeRendezvous {
   std::optional<Duration> outage_limit;
   std::shared_ptr<MemoryStoreData> job_store;  ///< of what outlives a round; may be none
   std::function<void()> closing_anew;          ///< what the agent has asked to be called
+  std::function<void(std::int64_t)> seated;    ///< likewise
   bool agent_store = true;
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
@@ -87,6 +88,9 @@ class FakeHandler final : public RendezvousHandler {
   [[nodiscard]] std::optional<Duration> outage_limit() const override { return fake_.outage_limit; }
   void when_closing_anew(std::function<void()> call) override {
     fake_.closing_anew = std::move(call);
+  }
+  void when_seated(std::function<void(std::int64_t)> call) override {
+    fake_.seated = std::move(call);
   }
   [[nodiscard]] std::shared_ptr<Store> job_store() override {
     if (fake_.job_store == nullptr) return nullptr;
