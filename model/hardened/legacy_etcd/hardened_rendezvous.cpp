@@ -26,6 +26,10 @@ constexpr sim::Duration kNews = 1s;
 /// For how long a version that misses members is left to those that have not come back: they may
 /// have to stop their workers, which is given 30 s.
 constexpr sim::Duration kReturnMax = 30s;
+/// For how long a node that sets a version up tries that again, of the 5 s for which it is left alone,
+/// and the pause before each time.
+constexpr sim::Duration kSetUpMax = 3s;
+constexpr sim::Duration kSetUpAgain = 200ms;
 /// What joining and confirming take beside the last call, at most.
 constexpr sim::Duration kFormingMax = 5s;
 
@@ -67,6 +71,24 @@ void HardenedLegacyEtcdRendezvous::on_closed() {
 void HardenedLegacyEtcdRendezvous::wait_for_others(std::uint64_t index) {
   LegacyEtcdRendezvous::wait_for_others(index);
   throw RetryImmediately();
+}
+
+/// A node that loses its connection while it sets a version up goes on with that: no other node
+/// can until the time of it is over, and then the same may happen again.
+LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::begin_version() {
+  const sim::Duration until = reading() + kSetUpMax;
+  for (bool again = false;; again = true) {
+    try {
+      if (again && run_->read().state->status != Status::setup) throw RetryImmediately();
+      return LegacyEtcdRendezvous::begin_version();
+    } catch (const EtcdConnectionError&) {
+      if (reading() >= until) throw;
+    } catch (const RetryableFailure&) {
+      if (reading() >= until) throw;
+    }
+    interruptible_sleep(ports_, kSetUpAgain);
+    require_time();
+  }
 }
 
 /// That another node was faster, or that etcd has lost the counter, is no reason to die (S-L17). A

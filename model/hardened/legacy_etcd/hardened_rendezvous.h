@@ -55,6 +55,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   void pause(bool has_changed) override;
   void on_closed() override;
   void wait_for_others(std::uint64_t index) override;
+  Active begin_version() override;
   std::int64_t advance_counter() override;
   Active join(std::int64_t version, std::int64_t& rank) override;
   void before_joining(const Active& seen) override;

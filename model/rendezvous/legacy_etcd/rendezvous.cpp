@@ -91,12 +91,16 @@ void LegacyEtcdRendezvous::wait_for_others(std::uint64_t index) {
 
 std::optional<LegacyEtcdRun::Active> LegacyEtcdRendezvous::try_create() {
   if (!run_->create({}, kSetupTtl)) return std::nullopt;
+  return begin_version();
+}
+
+LegacyEtcdRun::Active LegacyEtcdRendezvous::begin_version() {
   Active setup;
   setup.text = encode_legacy_state({});
   std::optional<Active> begun = run_->replaced(setup, joinable_legacy_state(next_version()));
   // It has expired, and others have begun with another one.
   if (!begun) throw RetryableFailure();
-  return begun;
+  return *begun;
 }
 
 std::int64_t LegacyEtcdRendezvous::next_version() {

@@ -86,6 +86,8 @@ class LegacyEtcdRendezvous {
   virtual void wait_for_others(std::uint64_t index);
   /// The version that this node has begun; nullopt when one is there already.
   std::optional<Active> try_create();
+  /// This node sets it up: the others wait until it is there, or the time of that is over.
+  virtual Active begin_version();
   /// Advances the counter of versions and makes the directory of the next one.
   std::int64_t next_version();
   /// RendezvousError when the counter is gone or another node has advanced it meanwhile; EtcdError

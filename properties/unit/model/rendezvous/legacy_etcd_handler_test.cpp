@@ -153,6 +153,28 @@ TEST_F(LegacyEtcdHandlers, ask_again_where_etcd_has_no_leader_when_they_count_a_
   EXPECT_EQ(done_, 1);
 }
 
+/// For which no other node can begin one: 5 s.
+TEST_F(LegacyEtcdHandlers, go_on_with_a_version_in_whose_setting_up_they_were_cut_off) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  world_.world->on_fault_point(
+      [&](sim::NodeId a, sim::Pid, std::string_view name, std::uint64_t n) {
+        if (name != "legacy.setup" || n != 1) return;
+        world_.inject(world::FaultKind::net_loss, [&](world::Fault& fault) {
+          fault.paths = {{a}, {etcd_}, true};
+          fault.ratio_ppm = 1'000'000;
+          fault.duration = 500ms;
+        });
+      });
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    EXPECT_LT(ports.clock.monotonic_now() - begin, 2s);
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
 /// a and b make room for c, a only when b's seat has long expired.
 TEST_F(LegacyEtcdHandlers, begin_no_version_without_a_member_that_takes_long_to_come_back) {
   parameters_.variant = Variant::hardened;
