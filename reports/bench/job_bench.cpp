@@ -206,7 +206,6 @@ BENCHMARK_CAPTURE(steady, static, "static", Duration(0), 30s)
     ->Unit(benchmark::kSecond);
 BENCHMARK_CAPTURE(steady, c10d, "c10d", 20ms, 120s)
     ->Arg(64)
-    ->Arg(1'024)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 BENCHMARK(checked_seeds)->Unit(benchmark::kMillisecond);
