@@ -106,7 +106,8 @@ class JobBudget final : public RestartBudget {
     if (written_ && value == *written_) nothing_is_untold();
     std::erase_if(untold_rounds_, [&spent](std::int64_t round) { return paid(spent, round); });
     if (spent.count > told_.count) told_ = spent;
-    const std::int64_t sum = told_.count + untold_alone_ + std::ssize(untold_rounds_);
+    const std::int64_t untold = untold_alone_ + std::ssize(untold_rounds_);
+    const std::int64_t sum = std::min(told_.count + untold, kSpentMax);
     if (sum > known_.count) known_ = {sum, std::max(told_.round, latest_untold())};
     HOOKE_CHECK(known_.count >= before, "a count never falls");
     return known_;
@@ -136,7 +137,7 @@ class JobBudget final : public RestartBudget {
   }
   /// A restart that no round pays for leaves the one that was paid for last as it is.
   static Spent after(const Spent& spent, std::int64_t round) {
-    return {spent.count + 1, std::max(spent.round, round)};
+    return {std::min(spent.count + 1, kSpentMax), std::max(spent.round, round)};
   }
   static bool paid(const Spent& spent, std::int64_t round) {
     return round != kNoRound && spent.round >= round;

@@ -169,6 +169,25 @@ TEST(RestartBudget, a_count_that_no_job_reaches_is_another_programs) {
   });
 }
 
+TEST(RestartBudget, at_the_largest_count_what_was_taken_in_the_silence_leaves_it_as_it_is) {
+  const std::string largest = std::to_string(std::int64_t{1} << 61);
+  Budget test;
+  test.with([&](Ports& ports) {
+    test.data->values["restarts"] = Value(largest + " 3");
+    const auto a = make_job_budget(std::int64_t{1} << 62,
+                                   std::make_shared<MemoryStore>(ports, test.data), "1");
+    EXPECT_TRUE(a->look());
+    test.data->lost = true;
+    EXPECT_TRUE(a->spend(4));
+    EXPECT_TRUE(a->spend(-1));
+    test.data->lost = false;
+    test.data->values.clear();
+    EXPECT_TRUE(a->look());
+    EXPECT_TRUE(test.data->text("restarts").starts_with(largest + " "))
+        << test.data->text("restarts") << ": a larger one would be another program's";
+  });
+}
+
 TEST(RestartBudget, what_was_taken_while_the_store_was_silent_is_told_before_the_next_round) {
   Budget test;
   test.with([&](Ports& ports) {
