@@ -22,7 +22,22 @@ bool is_ignored_by_default(sim::Signal signal) {
   return std::ranges::find(kIgnored, static_cast<int>(signal)) != kIgnored.end();
 }
 
+/// SIGTSTP, SIGTTIN and SIGTTOU, which a terminal sends, likewise.
+bool is_stopped_by_default(sim::Signal signal) {
+  constexpr std::array kStopping{20, 21, 22};
+  return std::ranges::find(kStopping, static_cast<int>(signal)) != kStopping.end();
+}
+
 }  // namespace
+
+/// The group of a process that the harness starts has a shell that would let it go on; that of one
+/// with a session of its own has none, and Linux does not stop it.
+bool ProcessTable::has_shell(const SimProcess& process) {
+  const SimProcess* first = &process;
+  while (first->parent_ != nullptr && first->parent_->process_group_ == process.process_group_)
+    first = first->parent_;
+  return first->from_outside_;
+}
 
 sim::Pid ProcessTable::next_pid(Machine& machine) {
   if (!machine.reused_pids.empty()) {
@@ -119,6 +134,8 @@ void ProcessTable::act_on(SimProcess& process, sim::Signal signal) {
     if (!has(process.pending_, signal)) process.pending_.push_back(signal);  // likewise
     process.touch();
     if (process.signal_waiter_) kernel_.wake(*std::exchange(process.signal_waiter_, std::nullopt));
+  } else if (is_stopped_by_default(signal)) {
+    if (has_shell(process)) pause(process);
   } else if (!is_ignored_by_default(signal)) {
     end(process, {0, signal});
   }

@@ -59,6 +59,7 @@ class ProcessTable {
 
  private:
   void act_on(SimProcess& process, sim::Signal signal);
+  [[nodiscard]] static bool has_shell(const SimProcess& process);
   void hold_or_let_go(SimProcess& process);
   void deliver_what_waited(SimProcess& process);
   sim::Pid next_pid(Machine& machine);

@@ -53,11 +53,12 @@ TEST_P(Processes, that_run_are_waited_for_until_the_deadline) {
   });
 }
 
-/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH (signal(7)).
+/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH (signal(7)), and SIGTSTP, SIGTTIN and SIGTTOU in a session
+/// without a shell.
 TEST_P(Processes, are_not_ended_by_signals_that_are_ignored_unless_they_are_caught) {
   run([&](Ports& ports) {
     const sim::Pid pid = start(ports, place->never_ends());
-    for (const int number : {17, 18, 23, 28}) {
+    for (const int number : {17, 18, 20, 21, 22, 23, 28}) {
       EXPECT_TRUE(ports.processes.signal(pid, static_cast<Signal>(number)).ok());
     }
     EXPECT_FALSE(ports.processes.wait(pid, in(ports, 20ms)).has_value());

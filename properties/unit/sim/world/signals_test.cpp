@@ -177,15 +177,18 @@ TEST(Signals, one_that_comes_before_the_program_has_run_kills_it_unstarted) {
   EXPECT_EQ(status, -15);
 }
 
+/// SIGSTOP, and SIGTSTP, SIGTTIN and SIGTTOU of a terminal.
 TEST(Signals, a_stopped_process_stands_still_and_goes_on) {
-  Victim victim;
-  victim.send(seconds(2), Signal::stop);
-  victim.send(seconds(15), Signal::cont);
-  victim.test.run();
-  EXPECT_EQ(victim.finished, seconds(15));  // its sleep was over long ago
-  EXPECT_EQ(victim.status(), 0);
-  EXPECT_EQ(victim.test.events.count("process.paused"), 1U);
-  EXPECT_EQ(victim.test.events.count("process.resumed"), 1U);
+  for (const int number : {19, 20, 21, 22}) {
+    Victim victim;
+    victim.send(seconds(2), static_cast<Signal>(number));
+    victim.send(seconds(15), Signal::cont);
+    victim.test.run();
+    EXPECT_EQ(victim.finished, seconds(15)) << number;  // its sleep was over long ago
+    EXPECT_EQ(victim.status(), 0);
+    EXPECT_EQ(victim.test.events.count("process.paused"), 1U) << number;
+    EXPECT_EQ(victim.test.events.count("process.resumed"), 1U);
+  }
 }
 
 TEST(Signals, to_a_stopped_process_they_wait_except_kill) {
