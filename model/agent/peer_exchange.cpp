@@ -13,8 +13,6 @@ namespace {
 
 /// For how long an answer is waited for.
 constexpr sim::Duration kPeersReply = std::chrono::seconds(5);
-/// No group has more workers, and no list of more is believed (parse_peers).
-constexpr std::int64_t kWorkersMax = 1'000'000;
 /// At most so many agents that have told nothing are looked for at once: PyTorch's never will.
 constexpr std::size_t kLookedForMax = 8;
 
@@ -33,9 +31,9 @@ PeerExchange::PeerExchange(sim::Ports& ports, const WorkerGroup& group, sim::Dur
       interval_(interval),
       deadline_(deadline),
       // What the ranks were assigned with came from a store, and may name any size.
-      lives_(static_cast<std::size_t>(
-                 std::clamp<std::int64_t>(group.ranks.world_size, 0, kWorkersMax)),
-             WorkerLife::unknown) {
+      lives_(
+          static_cast<std::size_t>(std::clamp<std::int64_t>(group.ranks.world_size, 0, kPeersMax)),
+          WorkerLife::unknown) {
   HOOKE_CHECK(store_ != nullptr, "agents tell each other in the store of their round");
   HOOKE_CHECK(interval_ < deadline_, "an agent tells more often than it is missed");
   for (std::int64_t rank = 0; rank < group.group_world_size; ++rank) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::array kLives{WorkerLife::alive, WorkerLife::silent, WorkerLife::ended,
                             WorkerLife::unknown};
-/// No group has more workers; an answer that names a higher rank is not believed.
-constexpr std::int64_t kPeersMax = 1'000'000;
 
 [[noreturn]] void refuse_peers(const std::string& what) {
   throw std::invalid_argument("the list of workers: " + what);

@@ -26,6 +26,9 @@ std::optional<WorkerLife> worker_life_from(std::string_view word);
 /// Of some workers, by rank.
 using WorkerLives = std::vector<WorkerLife>;
 
+/// No group has more workers; a list that names a higher rank is not believed.
+inline constexpr std::int64_t kPeersMax = 1'000'000;
+
 /// No answer, with its newline, is longer; a group of 100,000 workers fits.
 inline constexpr std::size_t kPeersBytesMax = 1U << 20U;
 

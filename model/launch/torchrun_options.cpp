@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/observe/python_numbers.h"
+#include "model/rendezvous/core/longest_span.h"
 #include "model/worker/numa_binding.h"
 #include "sim/port/check.h"
 
@@ -190,8 +191,7 @@ std::vector<sim::Signal> signals(const std::string& text, std::vector<std::strin
   return out;
 }
 
-/// 100 years: a wall clock of today and as long a span fit into 63 bits of nanoseconds.
-constexpr std::int64_t kSecondsMax = 3'155'760'000;
+constexpr std::int64_t kSecondsMax = kLongestSpan / 1s;
 
 /// What Python's time.sleep() takes, and the agent's assertion before it
 /// (agent/server/api.py:WorkerSpec). Less than a nanosecond is one: time passes between two looks.

@@ -1,5 +1,5 @@
 #pragma once
-// How long a span a setting of a rendezvous may be.
+// How long a span a setting of a rendezvous or of an agent may be.
 
 #include <chrono>
 
