@@ -105,7 +105,11 @@ void HardenedDynamicHandler::leave_with_the_others() {
   } catch (const StoreError&) {
     return;  // it cannot be known now; it is asked again
   }
-  close();
+  try {
+    close();
+  } catch (const RendezvousError&) {
+    // It was for the others, and those that ask later find out by themselves.
+  }
   throw RendezvousGracefulExitError("the job has ended with the members of round " +
                                     std::to_string(*beside_) + ": this spare node leaves");
 }

@@ -44,6 +44,37 @@ TEST_P(AbandonedRounds, are_asked_how_they_ended_by_agents_that_come_to_take_the
   EXPECT_EQ(asked, 1);
 }
 
+class AbandonedRound : public DynamicHandlers {};
+
+/// That the others cannot be told in time is no error of the agent that has found out.
+TEST_F(AbandonedRound, that_cannot_be_closed_in_time_is_left_all_the_same) {
+  serve("c10d");
+  RendezvousParameters hardened = parameters(2, 2);
+  hardened.variant = Variant::hardened;
+  hardened.config["keep_alive_interval"] = "1";
+  hardened.config["close_timeout"] = "1";
+  for (const char* name : {"a", "b"}) {
+    node(name, hardened, [&](Ports& ports, RendezvousHandler& handler) {
+      handler.next_rendezvous();
+      sleep(ports, 20s);
+    });
+  }
+  node("c", hardened, [&](Ports& ports, RendezvousHandler& handler) {
+    handler.when_abandoned([&](std::int64_t, Store&) {
+      world_.inject(world::FaultKind::service_slow, [this](world::Fault& fault) {
+        fault.node = store_node_;
+        fault.port = kPort;
+        fault.span = 1500ms;
+      });
+      sleep(ports, 2s);  // what this node knows of the state is old then
+      return true;
+    });
+    sleep(ports, 10s);
+    EXPECT_THROW(handler.next_rendezvous(), RendezvousGracefulExitError);
+  });
+  run(3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Endings, AbandonedRounds, testing::Bool());
 
 }  // namespace

@@ -21,7 +21,8 @@ class DynamicHandlers : public testing::Test {
   /// A store on node "s", of the backend that all nodes use.
   void serve(const std::string& backend) {
     backend_ = backend;
-    server_ = world_.start(world_.node("s"), "server", [backend](Ports& ports) {
+    store_node_ = world_.node("s");
+    server_ = world_.start(store_node_, "server", [backend](Ports& ports) {
       std::unique_ptr<TcpStoreServer> store;
       std::unique_ptr<EtcdV2Server> etcd;
       if (backend == "c10d") {
@@ -62,6 +63,7 @@ class DynamicHandlers : public testing::Test {
 
   world::TestWorld world_;
   std::string backend_;
+  sim::NodeId store_node_{};
   sim::Pid server_{};
   int done_ = 0;
 };
