@@ -14,6 +14,7 @@ void HeartbeatLock::lock() {
   HOOKE_CHECK(waiting_.back() == &mine, "the fiber that comes last is served last");
   static_cast<void>(executor_.park(mine.ticket));
   HOOKE_CHECK(mine.granted && locked_, "the lock is handed over locked");
+  mine.taken = true;
 }
 
 void HeartbeatLock::lock_in_main_thread(sim::Ports& ports) {
@@ -25,10 +26,8 @@ void HeartbeatLock::lock_in_main_thread(sim::Ports& ports) {
   Place mine(*this);
   const bool signalled = ports.processes.wait_signal(std::nullopt);
   HOOKE_CHECK(mine.granted || signalled, "only a signal ends the wait for the lock early");
-  if (!signalled) return;
-  // Both at one instant: the handler runs with the lock held, and its exception gives it back.
-  if (mine.granted) unlock();
-  check_signals(ports);
+  if (signalled) check_signals(ports);  // which may raise: a lock that came with it is given back
+  mine.taken = mine.granted;
 }
 
 void HeartbeatLock::unlock() {

@@ -37,18 +37,23 @@ class HeartbeatLock {
   };
 
  private:
-  /// One fiber's place, which it gives up with the object.
+  /// One fiber's place, which it gives up with the object, and the lock, where it has been given to
+  /// the fiber and this dies before it knows.
   struct Place {
     explicit Place(HeartbeatLock& in) : lock(in), ticket(in.executor_.ticket()) {
       lock.waiting_.push_back(this);
     }
-    ~Place() { std::erase(lock.waiting_, this); }
+    ~Place() {
+      std::erase(lock.waiting_, this);
+      if (granted && !taken) lock.unlock();
+    }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
     HeartbeatLock& lock;
     sim::ParkTicket ticket;
     bool granted = false;
+    bool taken = false;
   };
 
   sim::Executor& executor_;

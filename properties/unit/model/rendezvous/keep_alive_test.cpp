@@ -135,6 +135,38 @@ TEST(KeepAlive, whose_tick_has_the_lock_is_waited_for_no_longer_after_a_signal) 
   EXPECT_EQ(beside_a_long_tick(true, &cancel), "Process 100 got signal: 15 after 3 s");
 }
 
+/// A thread dies between two of its steps: here when it has been given the lock and has not run yet.
+TEST(HeartbeatLock, is_given_back_by_a_thread_that_dies_before_it_knows_that_it_has_it) {
+  world::TestWorld world;
+  world.world->on_fault_point([&](sim::NodeId node, sim::Pid pid, std::string_view, std::uint64_t) {
+    world.inject(world::FaultKind::fiber_dies, [=](world::Fault& fault) {
+      fault.node = node;
+      fault.pid = pid;
+      fault.text = "keep-alive";
+    });
+  });
+  bool taken_again = false;
+  world.start(world.node("a"), "node", [&](Ports& ports) {
+    HeartbeatLock lock(ports.executor);
+    {
+      const HeartbeatLock::Held held(lock, ports);
+      ports.executor.spawn("keep-alive", [&] {
+        lock.lock();
+        ADD_FAILURE() << "it has died";
+      });
+      ports.executor.sleep_until(world::in(ports, 1s));
+    }
+    EXPECT_TRUE(lock.locked()) << "it is the other's";
+    ports.fault_point.reach("test.point");
+    ports.executor.sleep_until(world::in(ports, 1s));
+    const HeartbeatLock::Held held(lock, ports);
+    taken_again = true;
+    return 0;
+  });
+  world.run();
+  EXPECT_TRUE(taken_again);
+}
+
 /// Starts the keep-alive of a node while `other`, a fiber that began at the same instant, has not
 /// run yet; whether it has when the start returns or raises, and how often the heartbeats look
 /// within the next interval and a half.
