@@ -136,7 +136,9 @@ class Bounds final : public Judge {
 };
 
 /// A completion of the very round in which the rendezvous was closed may be told after the closing,
-/// when its acknowledgement was slower; that can take a read time-out at most.
+/// when its acknowledgement was slower; that can take a read time-out at most. What agents close in a
+/// store beside the job's, to which a name has led them, they close for those that are there with
+/// them.
 class ClosedIsFinal final : public Judge {
  public:
   ClosedIsFinal()
@@ -154,16 +156,18 @@ class ClosedIsFinal final : public Judge {
 
   void judge(const sim::Event& event) override {
     if (const auto lost = forgotten(event)) {
-      std::erase_if(closed_,
-                    [&](const auto& entry) { return *lost == kNoJob || entry.first == *lost; });
+      std::erase_if(closed_, [&](const auto& entry) {
+        return *lost == kNoJob || entry.first.first == *lost;
+      });
     }
     if (event.type == &ev::store_serving || event.type == &wev::fault_injected) return;
     const JobId job = view().find_job(text(event, "run_id"));
+    const std::pair where{job, server_apart(view().agent_of(event))};
     if (event.type == &ev::rendezvous_closed) {
-      closed_.try_emplace(job, Closing{event.at, number(event, "round"), event.node});
+      closed_.try_emplace(where, Closing{event.at, number(event, "round"), event.node});
       return;
     }
-    const auto found = closed_.find(job);
+    const auto found = closed_.find(where);
     if (found == closed_.end()) return kept();
     const Closing& closing = found->second;
     const sim::Duration slowest =
@@ -176,7 +180,13 @@ class ClosedIsFinal final : public Judge {
            closing.at);
   }
 
-  std::map<JobId, Closing> closed_;
+  /// The agent that serves the store beside the job's where this one is; kNoAgent: it is at the job's.
+  [[nodiscard]] AgentId server_apart(AgentId id) const {
+    const Service* const store = id == kNoAgent ? nullptr : view().store_apart(id);
+    return store == nullptr ? kNoAgent : store->agent;
+  }
+
+  std::map<std::pair<JobId, AgentId>, Closing> closed_;
 };
 
 /// The job's outcome is decided when a worker group has failed with no restart left, or when all

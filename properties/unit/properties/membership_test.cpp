@@ -264,6 +264,26 @@ TEST(ClosedIsFinal, a_fresh_store_knows_of_no_closing) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.closed_is_final"), IsEmpty());
 }
 
+/// b serves a store beside that of a, by a name that is wrong until 15 s or by nothing, and closes
+/// the rendezvous at 20 s; `completes` completes a round at 30 s.
+std::string closing_beside(bool led_astray, const std::string& completes) {
+  Script script;
+  script.agent_starts("a").serves_store("a", 29400).form(0, {"a"}).at(10s);
+  if (led_astray) script.fault(0, "dns_alias", 0s, "a");
+  script.agent_starts("b");
+  if (led_astray) script.fault_took_effect(0, "dns_alias");
+  script.serves_store("b", 29400).joining("b");
+  if (led_astray) script.at(15s).fault_over(0, "dns_alias");
+  script.at(20s).closes("b").at(30s).completed(completes, 1, 1);
+  return witnesses(script.finish(false), "safety.closed_is_final");
+}
+
+TEST(ClosedIsFinal, where_a_name_has_led_an_agent_its_closing_is_that_of_its_own_store) {
+  EXPECT_THAT(closing_beside(true, "a"), IsEmpty());
+  EXPECT_THAT(closing_beside(true, "b"), HasSubstr("round 1 of job \"job\" was completed"));
+  EXPECT_THAT(closing_beside(false, "a"), HasSubstr("round 1 of job \"job\" was completed"));
+}
+
 TEST(ClosedIsFinal, nor_does_an_etcd_whose_leases_have_all_ended) {
   Script script = two_nodes_at_work();
   script.at(10s).closes("b").fault(0, "etcd_expiry").at(12s).completed("a", 1, 1);
