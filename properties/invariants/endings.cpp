@@ -317,10 +317,58 @@ class BarrierOpens final : public Judge {
       }};
 };
 
+/// It is passed when each rank of the round has come to it, the ranks of agents that have gone since
+/// among them; it is left as timed out when the exit barrier's time, less a tenth, is over: clocks
+/// drift.
+class ExitBarrier final : public Judge {
+ public:
+  ExitBarrier()
+      : Judge(
+            "safety.exit_barrier",
+            "An agent passes the exit barrier behind all others, and waits for them as long as it "
+            "was told to.",
+            {&ev::exit_barrier_entered, &ev::exit_barrier_left}, kAsking | kOwnRank) {}
+
+ private:
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    std::set<std::int64_t>& came = came_[{agent(id).job, number(event, "round")}];
+    if (event.type == &ev::exit_barrier_entered) {
+      came.insert(agent(id).rank);
+      since_[id] = event.at;
+      return;
+    }
+    const auto since = since_.extract(id);
+    const std::string_view result = text(event, "result");
+    if (since.empty()) return;
+    if (result == "passed") passed(event, id, std::ssize(came));
+    if (result == "timed_out") timed_out(event, id, since.mapped());
+  }
+
+  void passed(const sim::Event& event, AgentId id, std::int64_t came) {
+    if (came >= agent(id).world_size) return kept();
+    broken(event, hindrance(id, kOwnRank, sim::WorldTime(), event.at),
+           "{} passed the exit barrier of round {} at {}, to which {} of {} agents had come", id,
+           number(event, "round"), event.at, came, agent(id).world_size);
+  }
+
+  void timed_out(const sim::Event& event, AgentId id, sim::WorldTime since) {
+    const sim::Duration limit = agent(id).timeouts.exit_barrier;
+    if (event.at - since >= limit * 9 / 10) return kept();
+    if (excused(hindrance(id, kAsking, since, event.at))) return;
+    broken(event,
+           "{} came to the exit barrier at {} and was to wait {} for the others; it left as "
+           "timed out at {}",
+           id, since, limit, event.at);
+  }
+
+  std::map<std::pair<JobId, std::int64_t>, std::set<std::int64_t>> came_;  ///< ranks, by round
+  std::map<AgentId, sim::WorldTime> since_;  ///< when those in a barrier came to it
+};
+
 }  // namespace
 
 void add_endings(InvariantRegistry& registry) {
-  registry.add<Exit, BarrierOpens>();
+  registry.add<Exit, BarrierOpens, ExitBarrier>();
 }
 
 }  // namespace hooke::properties

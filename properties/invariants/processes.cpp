@@ -72,6 +72,31 @@ class KillSafety final : public Judge {
   std::map<ProcessKey, sim::WorldTime> reaped_;  ///< workers, by when
 };
 
+/// What a worker holds (a GPU, a port, its files) is free when its process is gone, however it went
+/// and whatever its agent believes: one that SIGKILL does not end holds on to it.
+class OneWorkerPerPlace final : public Judge {
+ public:
+  OneWorkerPerPlace()
+      : Judge("safety.one_worker_per_place",
+              "An agent starts a worker where none of its own runs any more.",
+              {&ev::worker_started}) {}
+
+ private:
+  void judge_agent(const sim::Event& event, AgentId id) override {
+    const sim::Pid started = pid(event, "worker_pid");
+    const std::int64_t place = number(event, "local_rank");
+    for (const Process& other : view().processes(event.node)) {
+      const bool was_there = other.worker && other.owner == id && other.local_rank == place;
+      if (!was_there || other.ended || other.pid == started) continue;
+      return broken(event,
+                    "{} started pid {} at {} as its worker {}, while pid {}, which was that, still "
+                    "ran",
+                    id, started, event.at, place, other.pid);
+    }
+    kept();
+  }
+};
+
 /// Bound: 1 s, the time in which an init process notices and reaps. A node's crash takes the whole
 /// family at once and leaves no orphans. An agent that is killed can arrange beforehand that its
 /// workers go with it, but not that their children do: the kernel knows parents only.
@@ -256,7 +281,7 @@ class TimerExpiry final : public Judge {
 }  // namespace
 
 void add_processes(InvariantRegistry& registry) {
-  registry.add<KillSafety, NoOrphans, TimerSafety, TimerExpiry>();
+  registry.add<KillSafety, OneWorkerPerPlace, NoOrphans, TimerSafety, TimerExpiry>();
 }
 
 }  // namespace hooke::properties

@@ -119,10 +119,103 @@ class SignalsTakeEffect final : public Judge {
   std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
 };
 
+/// What an agent's worker has been told.
+struct ToldWorker {
+  std::int64_t signal = 0;  ///< the first
+  std::int64_t times = 0;
+  bool killed = false;
+};
+/// The signals that an agent was told to go with.
+struct Orders {
+  std::set<std::int64_t> signals;
+  std::int64_t count = 0;
+  bool working = false;       ///< its workers ran when the first of them came
+  bool other_reason = false;  ///< to stop its present workers
+};
+
+/// What an agent does when it is told to go while its workers run, and nothing else has befallen them
+/// or it: they hear the same signal. A worker is told once, and once more for each further signal that
+/// its agent gets, and for each error that a fault puts into that; what follows a SIGKILL, which ends
+/// a worker unless it cannot be ended, tells it nothing. A timer's signal is none of these.
+class StopSignals final : public Judge {
+ public:
+  StopSignals()
+      : Judge(
+            "safety.stop_signals",
+            "A worker is told to stop once, and by the signal that its agent was told to go with.",
+            {&wev::process_signalled, &wev::process_ended, &ev::worker_started, &ev::timer_killed,
+             &ev::agent_signalled, &ev::group_restarting, &ev::job_given_up, &ev::heartbeat_lost,
+             &ev::group_state}) {}
+
+ private:
+  static constexpr std::int64_t kKill = 9;
+  void judge(const sim::Event& event) override {
+    const AgentId id = view().agent_of(event);
+    if (event.type == &wev::process_signalled) {
+      id == kNoAgent ? told_worker(event) : told_agent(event, id);
+    } else if (event.type == &ev::worker_started) {
+      told_.erase(worker_of(event));
+      orders_[id].other_reason = false;
+    } else if (event.type == &ev::timer_killed) {
+      told_.erase(worker_of(event));
+      orders_[id].other_reason = true;
+    } else if (event.type == &ev::agent_signalled) {
+      if (text(event, "phase") == "running") compare(event, id);
+    } else if (const Process* const failed = failed_worker(event)) {
+      orders_[failed->owner].other_reason = true;
+    } else if (event.type != &wev::process_ended) {
+      orders_[id].other_reason |=
+          event.type != &ev::group_state || text(event, "state") != "HEALTHY";
+    }
+  }
+
+  void told_agent(const sim::Event& event, AgentId id) {
+    const std::int64_t signal = number(event, "signal");
+    if (agent(id).signalled == std::nullopt || signal == kKill) return;
+    Orders& orders = orders_[id];
+    if (orders.count++ == 0) orders.working = agent(id).stage == Stage::running;
+    orders.signals.insert(signal);
+  }
+
+  void told_worker(const sim::Event& event) {
+    const Process* const worker = view().process(event.node, event.pid);
+    if (worker == nullptr || !worker->worker || worker->ended) return;
+    const Agent& owner = agent(worker->owner);
+    const std::int64_t signal = number(event, "signal");
+    if (owner.pid != pid(event, "from_pid") || signal == 0) return;
+    ToldWorker& told = told_[process_of(event)];
+    told.killed = told.killed || signal == kKill;
+    if (told.killed) return;
+    if (told.times++ == 0) told.signal = signal;
+    if (told.times <= 1 + orders_[worker->owner].count + owner.errors) return kept();
+    broken(event,
+           "{} told its worker pid {} to stop once more at {}, by {}; it had done so {} times",
+           worker->owner, event.pid, event.at, signal_text(event), told.times - 1);
+  }
+
+  void compare(const sim::Event& event, AgentId id) {
+    const Orders& orders = orders_[id];
+    if (!orders.working || orders.other_reason || agent(id).errors > 0) return;
+    for (const Process& worker : view().processes(event.node)) {
+      const auto told = told_.find({event.node, worker.pid});
+      if (worker.owner != id || told == told_.end() || told->second.times == 0) continue;
+      if (orders.signals.contains(told->second.signal)) {
+        kept();
+      } else {
+        broken(event, "{} was told to go by {} and told its worker pid {} to stop by signal {}", id,
+               signal_text(event), worker.pid, told->second.signal);
+      }
+    }
+  }
+
+  std::map<ProcessKey, ToldWorker> told_;
+  std::map<AgentId, Orders> orders_;
+};
+
 }  // namespace
 
 void add_stops(InvariantRegistry& registry) {
-  registry.add<RestartStops, SignalsTakeEffect>();
+  registry.add<RestartStops, SignalsTakeEffect, StopSignals>();
 }
 
 }  // namespace hooke::properties

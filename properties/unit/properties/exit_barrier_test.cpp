@@ -163,5 +163,39 @@ TEST(BarrierOpens, a_store_that_forgets_one_that_had_come_opens_nothing) {
   EXPECT_EQ(verdict(empty, kBarrierOpens), "kept") << "it was put off until then";
 }
 
+// ---- safety.exit_barrier
+
+constexpr const char* kExitBarrier = "safety.exit_barrier";
+
+TEST(ExitBarrier, is_passed_behind_all_and_not_before) {
+  Script early = at_work_beside_a_store({"a", "b"});
+  early.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  early.at(12s).leaves_barrier("a", "passed");
+  EXPECT_THAT(
+      witnesses(early.finish(false), kExitBarrier),
+      HasSubstr("the agent on node a (pid 100) passed the exit barrier of round 0 at 12.000 "
+                "s, to which 1 of 2 agents had come"));
+  Script both = two_in_the_barrier();
+  both.at(21s).leaves_barrier("a", "passed").leaves_barrier("b", "passed");
+  EXPECT_EQ(verdict(both, kExitBarrier), "kept");
+  Script one_has_gone = two_in_the_barrier();
+  one_has_gone.at(21s).kill_agent("b").at(22s).leaves_barrier("a", "passed");
+  EXPECT_EQ(verdict(one_has_gone, kExitBarrier), "kept");
+}
+
+TEST(ExitBarrier, is_waited_at_for_as_long_as_was_configured) {
+  const auto verdict_when_left_after = [](sim::Duration waited, bool slow) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+    if (slow) script.fault(0, "service_slow", 5s);
+    script.at(10s + waited).leaves_barrier("a", "timed_out");
+    return verdict(script, kExitBarrier);
+  };
+  EXPECT_EQ(verdict_when_left_after(100s, false), "broken");
+  EXPECT_EQ(verdict_when_left_after(271s, false), "kept");
+  EXPECT_EQ(verdict_when_left_after(300s, false), "kept");
+  EXPECT_NE(verdict_when_left_after(60s, true), "broken");
+}
+
 }  // namespace
 }  // namespace hooke::properties::test

@@ -14,6 +14,25 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// ---- one_worker_per_place
+
+TEST(OneWorkerPerPlace, a_worker_beside_one_that_still_runs_breaks_it) {
+  for (const bool ends : {false, true}) {
+    Script script = two_nodes_at_work();
+    script.at(5s).emit("b", 100, ev::group_restarting, {"membership_change", 3, 0});
+    if (ends) script.stops_workers("b");
+    script.at(40s).workers_start("b");
+    const std::string found = witnesses(script.finish(false), "safety.one_worker_per_place");
+    if (ends) {
+      EXPECT_THAT(found, IsEmpty());
+    } else {
+      EXPECT_THAT(found,
+                  HasSubstr("the agent on node b (pid 100) started pid 102 at 40.000 s as its "
+                            "worker 0, while pid 101, which was that, still ran"));
+    }
+  }
+}
+
 // ---- kill_safety
 
 TEST(KillSafety, a_signal_to_the_next_owner_of_a_dead_workers_number_breaks_it) {

@@ -10,6 +10,7 @@ namespace {
 namespace ev = model::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 // ---- restart_stops: 30 s + 5 s
@@ -192,6 +193,48 @@ TEST(SignalsTakeEffect, an_agent_that_hears_again_owes_its_end_from_then_on) {
     script.at(20s).signal_agent("b", sim::Signal::term).at(ends).finishes("b", "signalled", 1);
     EXPECT_EQ(verdict(script, kSignals), ends == 105s ? "kept" : "broken");
   }
+}
+
+// ---- stop_signals
+
+constexpr const char* kStopSignals = "safety.stop_signals";
+
+/// b's agent is told to go by `order`, and tells its worker by each of `signals`, then ends.
+std::string told_to_stop(sim::Signal order, const std::vector<int>& signals, bool failed = false) {
+  AgentSettings settings;
+  settings.local_world_size = 2;
+  Script script = two_nodes_at_work(settings);
+  const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
+  script.at(5s);
+  if (failed) script.worker_ends("b", 1, 1);
+  script.signal_agent("b", order);
+  for (const int signal : signals) {
+    script.at(5s + 100ms)
+        .emit("b", worker, world::events::process_signalled, {agent, worker, signal, 1});
+  }
+  script.at(6s).emit("b", agent, ev::agent_signalled, {static_cast<int>(order), "running"});
+  return witnesses(script.finish(false), kStopSignals);
+}
+
+TEST(StopSignals, a_worker_hears_the_signal_of_its_agent_once) {
+  EXPECT_THAT(told_to_stop(sim::Signal::int_, {2}), IsEmpty());
+  EXPECT_THAT(told_to_stop(sim::Signal::int_, {2, 9, 2, 2}), IsEmpty()) << "it cannot be killed";
+  EXPECT_THAT(
+      told_to_stop(sim::Signal::int_, {15}),
+      HasSubstr("was told to go by SIGINT and told its worker pid 101 to stop by signal 15"));
+  EXPECT_THAT(told_to_stop(sim::Signal::term, {15, 15, 15}),
+              HasSubstr("told its worker pid 101 to stop once more at 5.100 s, by SIGTERM; it had "
+                        "done so 2 times"));
+  EXPECT_THAT(told_to_stop(sim::Signal::int_, {15}, true), IsEmpty()) << "for its sibling";
+}
+
+TEST(StopSignals, a_restart_tells_a_worker_once) {
+  Script script = two_nodes_at_work();
+  const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
+  script.at(5s).emit("b", agent, ev::group_restarting, {"membership_change", 3, 0});
+  for (int i = 0; i < 2; ++i)
+    script.emit("b", worker, world::events::process_signalled, {agent, worker, 15, 1});
+  EXPECT_THAT(witnesses(script.finish(false), kStopSignals), HasSubstr("it had done so 1 times"));
 }
 
 }  // namespace
