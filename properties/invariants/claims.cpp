@@ -132,10 +132,11 @@ sim::Duration notice(const Timeouts& with) {
   return with.monitor + 2 * with.keep_alive;
 }
 
-/// The worker has ended as `event` says, as the rank that it says.
-bool ended_so(const Process& worker, const sim::Event& event) {
-  return worker.ended && worker.status == number(event, "status") &&
-         worker.rank == number(event, "rank");
+/// The worker has the rank that `event` says, and has ended so, unless it `was_silent`: then it may
+/// still run.
+bool is_so(const Process& worker, const sim::Event& event, bool was_silent) {
+  const bool ended_so = worker.ended && worker.status == number(event, "status");
+  return worker.rank == number(event, "rank") && (was_silent || ended_so);
 }
 
 // What is said of a claim that is not true.
@@ -192,8 +193,8 @@ class ClaimsAreTrue final : public Judge {
 
   void of_worker(const sim::Event& event, AgentId id) {
     const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
-    if (worker == nullptr || worker->owner != id || past_.was_silent(id)) return;
-    if (ended_so(*worker, event)) return kept();
+    if (worker == nullptr || worker->owner != id) return;
+    if (is_so(*worker, event, past_.was_silent(id))) return kept();
     broken(event, kNotSoEnded, id, event.at, worker->pid.value, number(event, "rank"),
            number(event, "status"), worker->rank,
            worker->ended ? say("ended with {}", worker->status) : "runs");

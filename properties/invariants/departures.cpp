@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "properties/invariants/builtins.h"
 #include "properties/invariants/judge.h"
@@ -22,20 +24,27 @@ struct RoundLoss {
 
 /// What agents and their workers went through.
 struct Departures {
-  std::map<AgentId, std::int64_t> seats;  ///< in rounds that are not complete
-  std::set<AgentId> given_up;             ///< as dead
-  std::set<AgentId> killed;               ///< by SIGKILL
+  struct Seat {
+    std::int64_t round;
+    std::string list;
+  };
+  std::map<AgentId, Seat> seats;  ///< in rounds that are not complete, or beside one that is
+  std::set<AgentId> given_up;     ///< as dead
+  std::set<AgentId> killed;       ///< by SIGKILL
+  std::set<JobId> closed;         ///< and no round has been completed since
   std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
                              ///< ended by a timer; or they have given their job up. So has one
                              ///< into which a fault has put an error
 
-  void see(const sim::Event& event, AgentId id) {
+  void see(const sim::Event& event, AgentId id, JobId job) {
     if (event.type == &wev::process_ended) {
       if (number(event, "status") == kKilled) killed.insert(id);
     } else if (event.type == &ev::rendezvous_added) {
-      if (text(event, "list") == "participants") seats[id] = number(event, "round");
+      seats.insert_or_assign(id, Seat{number(event, "round"), std::string(text(event, "list"))});
     } else if (event.type == &ev::rendezvous_left) {
       seats.erase(id);
+    } else if (event.type == &ev::rendezvous_closed) {
+      closed.insert(job);
     } else if (event.type != &ev::group_restarting) {  // what it is told afterwards changes nothing
       failed.insert(id);
     }
@@ -62,17 +71,37 @@ struct Departures {
   [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now, const JobView& view) const {
     const Agent& agent = view.agent(id);
     const bool could_act = !killed.contains(id) && agent.errors == 0;
-    return agent.signalled && agent.ended && *agent.ended < now && could_act;
+    const bool wanted_to = agent.signalled || !agent.outcome.empty();
+    return wanted_to && agent.ended && *agent.ended < now && could_act;
+  }
+  /// It has gone so, and was on that list still. In a rendezvous that is closed that is in the way of
+  /// no agent, but for the seat of one that was told to go.
+  [[nodiscard]] bool is_ghost(AgentId id, std::string_view list, sim::WorldTime now,
+                              const JobView& view) const {
+    const bool told_from_a_seat = view.agent(id).signalled && list == "participants";
+    return has_gone_politely(id, now, view) &&
+           (told_from_a_seat || !closed.contains(view.agent(id).job));
   }
 };
+
+/// What a list of the rendezvous has a node for, before the round's number.
+const char* place_in(std::string_view list) {
+  if (list == "participants") return "a participant of";
+  return list == "wait_list" ? "waiting beside" : "a spare of";
+}
+
+std::string why_it_went(const Agent& agent) {
+  if (agent.signalled) return "was told to go at " + seconds_text(*agent.signalled);
+  return "gave up joining";
+}
 
 /// A member has left politely when it was told to end, no worker of it had failed before, and it
 /// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
 /// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
-/// for one that was on the lists until it was given up as dead. An agent that was told to go, and
-/// that SIGKILL did not end before it could, has no seat in a round that completes later, nor until
-/// it is given up as dead. An agent that was given up as dead (PyTorch's agents take themselves off
-/// no list) counts as lost.
+/// for one that was on the lists until it was given up as dead. An agent that was told to go, or that
+/// gave up joining, and that SIGKILL did not end before it could take itself off, has no seat in a
+/// round that completes later, nor is on any list until it is given up as dead. An agent that was given
+/// up as dead (PyTorch's agents take themselves off no list) counts as lost.
 class PoliteDeparture final : public Judge {
  public:
   PoliteDeparture()
@@ -80,7 +109,7 @@ class PoliteDeparture final : public Judge {
               "A member that is told to go and goes costs no restart, and leaves no ghost.",
               {&wev::process_ended, &ev::rendezvous_evicted, &ev::rendezvous_added,
                &ev::rendezvous_left, &ev::group_restarting, &ev::rendezvous_completed,
-               &ev::job_given_up, &ev::heartbeat_lost, &ev::timer_killed},
+               &ev::job_given_up, &ev::heartbeat_lost, &ev::timer_killed, &ev::rendezvous_closed},
               kAsking | kTasks) {}
 
  private:
@@ -94,7 +123,7 @@ class PoliteDeparture final : public Judge {
     if (event.type == &ev::job_given_up) restarts(event, id, "member_lost", "gives its job up");
     if (event.type == &ev::group_restarting)
       restarts(event, id, text(event, "cause"), "restarts as for a loss");
-    past_.see(event, id);
+    past_.see(event, id, agent(id).job);
   }
 
   void restarts(const sim::Event& event, AgentId id, std::string_view cause, const char* does) {
@@ -124,15 +153,16 @@ class PoliteDeparture final : public Judge {
   }
 
   void completed(const sim::Event& event, JobId job) {
-    for (const auto& [id, round] : std::exchange(past_.seats, {})) {
+    past_.closed.erase(job);
+    for (const auto& [id, seat] : std::exchange(past_.seats, {})) {
       const Agent& agent = view().agent(id);
-      if (agent.job != job || round != number(event, "round")) {
-        past_.seats[id] = round;
+      const bool seated = seat.list == "participants" && seat.round == number(event, "round");
+      if (agent.job != job || !seated) {
+        past_.seats.emplace(id, seat);
       } else if (past_.has_gone_politely(id, event.at, view())) {
         broken(event, hindrance(id, needs(), agent.started, *agent.ended),
-               "round {} completes at {} with a seat for {}, which was told to go at {} and ended "
-               "at {}",
-               round, event.at, id, *agent.signalled, *agent.ended);
+               "round {} completes at {} with a seat for {}, which {} and ended at {}", seat.round,
+               event.at, id, why_it_went(agent), *agent.ended);
       }
     }
   }
@@ -143,12 +173,11 @@ class PoliteDeparture final : public Judge {
     past_.given_up.insert(id);
     const auto seat = past_.seats.extract(id);
     const Agent& agent = view().agent(id);
-    if (!seat || !past_.has_gone_politely(id, event.at, view())) return;
-    broken(
-        event, hindrance(id, needs(), agent.started, *agent.ended),
-        "{}, which was told to go at {} and ended at {}, had its seat in round {} until {}, when "
-        "it was given up as dead",
-        id, *agent.signalled, *agent.ended, seat.mapped(), event.at);
+    if (!seat || !past_.is_ghost(id, seat.mapped().list, event.at, view())) return;
+    broken(event, hindrance(id, needs(), agent.started, *agent.ended),
+           "{}, which {} and ended at {}, was {} round {} until {}, when it was given up as dead",
+           id, why_it_went(agent), *agent.ended, place_in(seat.mapped().list), seat.mapped().round,
+           event.at);
   }
 
   Departures past_;

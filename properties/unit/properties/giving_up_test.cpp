@@ -131,6 +131,21 @@ TEST(ClaimsAreTrue, a_member_of_a_legacy_rendezvous_that_is_unheard_may_find_its
   EXPECT_EQ(restarts_unheard("c10d"), "broken") << "the others take it out there";
 }
 
+/// Node b's worker, which has the rank 1, falls silent, and is reported as failed while it runs.
+std::string reports_a_silent_worker_as(std::int64_t rank) {
+  Script script = two_nodes_at_work();
+  const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
+  script.at(5s).emit("b", agent, ev::heartbeat_lost, {"1-77", sim::Duration(6s)});
+  script.emit("b", agent, ev::failure_reported, {rank, worker, 0});
+  return witnesses(script.finish(false), "safety.claims_are_true");
+}
+
+TEST(ClaimsAreTrue, a_worker_that_is_silent_keeps_its_rank) {
+  EXPECT_THAT(reports_a_silent_worker_as(1), IsEmpty());
+  EXPECT_THAT(reports_a_silent_worker_as(0),
+              HasSubstr("ended as rank 0 with status 0; it was rank 1"));
+}
+
 /// Node b finds the rendezvous closed; node a says after `later` that it has closed it.
 std::string finds_it_closed(std::optional<sim::Duration> later) {
   Script script = two_nodes_at_work();
@@ -248,9 +263,34 @@ TEST(PoliteDeparture, gives_up_a_seat_in_a_round_that_is_not_complete) {
   EXPECT_THAT(seat_of_one_that_went(true, false),
               HasSubstr("round 0 completes at 30.000 s with a seat for the agent on node b (pid "
                         "100), which was told to go at 5.000 s and ended at 5.000 s"));
-  EXPECT_THAT(seat_of_one_that_went(true, true),
-              HasSubstr("had its seat in round 0 until 20.000 s, when it was given up as dead"));
+  EXPECT_THAT(
+      seat_of_one_that_went(true, true),
+      HasSubstr("was a participant of round 0 until 20.000 s, when it was given up as dead"));
   EXPECT_THAT(seat_of_one_that_went(true, true), Not(HasSubstr("completes")));
+}
+
+/// Node c, on that list beside round 0, is told to go, or gives up; a gives it up as dead, unless it
+/// has left.
+std::string place_of_one_that_went(const std::string& list, bool told, bool leaves) {
+  Script script = two_nodes_at_work();
+  script.agent_starts("c").joining("c").added("c", list, 0).at(5s);
+  if (told) script.signal_agent("c", sim::Signal::term);
+  const std::int64_t pid = script.agent_pid("c");
+  if (leaves) script.emit("c", pid, ev::rendezvous_left, {"job", 0, 2});
+  script.finishes("c", told ? "signalled" : "error", told ? 143 : 1);
+  script.at(20s).emit("a", script.agent_pid("a"), ev::rendezvous_evicted,
+                      {"job", 0, "c_100_0", sim::Duration(15s), false});
+  return witnesses(script.finish(false), "safety.polite_departure");
+}
+
+TEST(PoliteDeparture, leaves_no_ghost_on_any_list) {
+  EXPECT_THAT(place_of_one_that_went("wait_list", true, false),
+              HasSubstr("which was told to go at 5.000 s and ended at 5.000 s, was waiting beside "
+                        "round 0 until 20.000 s, when it was given up as dead"));
+  EXPECT_THAT(place_of_one_that_went("redundancy_list", false, false),
+              HasSubstr("which gave up joining and ended at 5.000 s, was a spare of round 0"));
+  EXPECT_THAT(place_of_one_that_went("wait_list", true, true), IsEmpty());
+  EXPECT_THAT(place_of_one_that_went("redundancy_list", false, true), IsEmpty());
 }
 
 TEST(PoliteDeparture, is_none_of_an_agent_that_was_killed_before_it_could_go) {
