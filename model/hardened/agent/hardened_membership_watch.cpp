@@ -88,6 +88,10 @@ const char* HardenedMembershipWatch::cause_of_missing_members() {
   // To the agents that are at work again it is this agent that was lost: it comes back as a newcomer.
   if (handler.successor() == Successor::complete) return come_back();
   if (job_.follows_a_departure(handler.missing_ranks())) return "member_left";
+  // A member that joins anew is on no list for a moment. Neither a restart that is paid for nor the
+  // end of the job is taken back.
+  handler.look_anew();
+  if (nodes_waiting() > 0) return follow_newcomers();
   if (job_.may_restart_for_a_loss()) return cause_of_loss();
   if (handler.successor() != Successor::none)
     throw RendezvousGroupLostError("the others have gone on, and no restart is left");

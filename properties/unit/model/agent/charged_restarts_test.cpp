@@ -78,6 +78,37 @@ TEST(ChargedRestarts, what_fails_in_an_agent_that_is_cut_off_costs_the_others_no
   EXPECT_EQ(restart_behind_a_silence(6s, false, Successor::none), failed) << "not yet, either";
 }
 
+/// What an agent makes of a group in which a member is missing, by which a node waits at the next
+/// question, or none does.
+Texts restart_for_one_missing(std::int64_t max_restarts, bool waits_then) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = max_restarts;
+  FakeRendezvous& rendezvous = job[0].rendezvous;
+  bool is_missed = false;
+  rendezvous.waiting = [&, waits_then](Ports&) -> std::int64_t {
+    return is_missed && waits_then && rendezvous.joins == 1 ? 1 : 0;
+  };
+  rendezvous.group_state = [&](Ports&) {
+    is_missed = rendezvous.joins == 1 && rendezvous.looks >= 3;
+    return is_missed ? GroupState::broken : GroupState::whole;
+  };
+  job.start();
+  job.run_for(20s);
+  Texts told = job.texts("group.restarting", "cause");
+  for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
+    told.push_back(left);
+  return told;
+}
+
+/// It is seen between two lists, and looked for once more before that costs anything.
+TEST(ChargedRestarts, a_member_that_joins_anew_is_not_lost) {
+  EXPECT_EQ(restart_for_one_missing(1, true), (Texts{"membership_change", "1"}));
+  EXPECT_EQ(restart_for_one_missing(0, true), (Texts{"membership_change", "0"}));
+  EXPECT_EQ(restart_for_one_missing(1, false), (Texts{"member_lost", "0"}));
+  EXPECT_EQ(restart_for_one_missing(0, false), Texts()) << "the job is lost";
+}
+
 /// What the count is for a, which has followed another agent's restart, when its store comes up
 /// empty before the next round is formed. `begin`: at which look of a that agent has gone on.
 template <class Begin>
