@@ -34,6 +34,14 @@ TEST(ChargedRestarts, what_fails_in_a_round_that_the_others_have_left_costs_them
   EXPECT_EQ(restarts(Successor::complete, 0), Texts()) << "its own end";
 }
 
+/// What restarts are told to be for, and what each of them leaves.
+Texts restarts_told(const TestJob& job) {
+  Texts told = job.texts("group.restarting", "cause");
+  for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
+    told.push_back(left);
+  return told;
+}
+
 /// What a restart is told to be for, and to leave: a worker fails after 5 s, while a question that
 /// gets no answer takes `silence`. The rendezvous answers the next one, or not, and knows of `next`.
 Texts restart_behind_a_silence(Duration silence, bool answers, Successor next) {
@@ -63,10 +71,7 @@ Texts restart_behind_a_silence(Duration silence, bool answers, Successor next) {
   };
   job.start();
   job.run_for(20s);
-  Texts told = job.texts("group.restarting", "cause");
-  for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
-    told.push_back(left);
-  return told;
+  return restarts_told(job);
 }
 
 TEST(ChargedRestarts, what_fails_in_an_agent_that_is_cut_off_costs_the_others_no_restart) {
@@ -95,10 +100,7 @@ Texts restart_for_one_missing(std::int64_t max_restarts, bool waits_then) {
   };
   job.start();
   job.run_for(20s);
-  Texts told = job.texts("group.restarting", "cause");
-  for (const std::string& left : job.texts("group.restarting", "remaining_restarts"))
-    told.push_back(left);
-  return told;
+  return restarts_told(job);
 }
 
 /// It is seen between two lists, and looked for once more before that costs anything.
