@@ -186,8 +186,10 @@ class StopSignals final : public Judge {
     ToldWorker& told = told_[process_of(event)];
     told.killed = told.killed || signal == kKill;
     if (told.killed) return;
+    Orders& orders = orders_[worker->owner];
+    orders.other_reason |= orders.count == 0;  // the agent was not told to go yet
     if (told.times++ == 0) told.signal = signal;
-    if (told.times <= 1 + orders_[worker->owner].count + owner.errors) return kept();
+    if (told.times <= 1 + orders.count + owner.errors) return kept();
     broken(event,
            "{} told its worker pid {} to stop once more at {}, by {}; it had done so {} times",
            worker->owner, event.pid, event.at, signal_text(event), told.times - 1);

@@ -228,6 +228,15 @@ TEST(StopSignals, a_worker_hears_the_signal_of_its_agent_once) {
   EXPECT_THAT(told_to_stop(sim::Signal::int_, {15}, true), IsEmpty()) << "for its sibling";
 }
 
+TEST(StopSignals, one_that_comes_when_the_worker_has_been_told_is_not_what_it_was_told) {
+  Script script = two_nodes_at_work();
+  const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
+  script.at(5s).emit("b", worker, world::events::process_signalled, {agent, worker, 15, 1});
+  script.signal_agent("b", sim::Signal::quit);
+  script.emit("b", agent, ev::agent_signalled, {3, "running"});
+  EXPECT_THAT(witnesses(script.finish(false), kStopSignals), IsEmpty());
+}
+
 TEST(StopSignals, a_restart_tells_a_worker_once) {
   Script script = two_nodes_at_work();
   const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
