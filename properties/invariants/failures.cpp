@@ -20,6 +20,16 @@ bool may_be_short_of_one(const Job& job, const JobView& view) {
   });
 }
 
+/// What a shell adds to the number of the signal that has ended a process.
+constexpr std::int64_t kSignalled = 128;
+
+/// Whether an agent that has such an outcome may end with that exit code.
+bool go_together(std::string_view outcome, std::int64_t code, const Agent& agent) {
+  const bool done = outcome == "succeeded" || outcome == "graceful_exit";
+  const bool got_it = code <= kSignalled || agent.signals.contains(code - kSignalled);
+  return done == (code == 0) && got_it;
+}
+
 /// How an agent ends, and its workers.
 struct Ending {
   std::int64_t bad_worker = 0;  ///< pid of a worker of this incarnation that ended badly
@@ -31,7 +41,8 @@ struct Ending {
 /// ended with 0. A spare that leaves a finished job has done its part: its graceful exit is code 0
 /// (incident 33). So is any other end of one that was a spare when all members had come to the exit
 /// barrier and been counted there, was not told to go, could ask the store since, as the members
-/// could, and into which no fault has put an error.
+/// could, and into which no fault has put an error. An exit code above 128 names a signal that the
+/// agent got.
 class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
@@ -47,9 +58,8 @@ class ExitCodeTruth final : public Judge {
     if (event.type == &ev::worker_started) {
       ending = {};
     } else if (event.type == &ev::worker_ended) {
-      if (number(event, "status") == 0) return;
-      ending.bad_worker = number(event, "worker_pid");
-      ending.status = number(event, "status");
+      const std::int64_t status = number(event, "status");
+      if (status != 0) ending = {number(event, "worker_pid"), status, ending.said};
     } else if (event.type == &ev::exit_barrier_entered) {
       if (view().job(view().agent(agent).job).over == event.at) spares_are_done(event, agent);
     } else if (event.type == &ev::agent_finished) {
@@ -73,24 +83,24 @@ class ExitCodeTruth final : public Judge {
     if (done == done_spares_.end() || view().job(agent.job).over != done->second) return;
     if (may_be_short_of_one(view().job(agent.job), view())) return;
     const std::string_view outcome = text(event, "outcome");
+    const std::int64_t code = number(event, "exit_code");
     if (agent.signalled || outcome == "graceful_exit") return;
-    if (number(event, "exit_code") == 0) return kept();
+    if (code == 0) return kept();
     if (excused(error_put_into(id, event.at))) return;
     // It hears of it from the members, which must be able to tell.
     if (excused(hindrance_of_any(agent.job, needs(), done->second, event.at))) return;
     broken(event,
            "{} was a spare when the members of its job were done, at {}, and ended as \"{}\" with "
            "exit code {} at {} ({})",
-           id, done->second, outcome, number(event, "exit_code"), event.at, text(event, "detail"));
+           id, done->second, outcome, code, event.at, text(event, "detail"));
   }
 
   void finished(const sim::Event& event, AgentId agent, const Ending& ending) {
     const std::string_view outcome = text(event, "outcome");
     const std::int64_t code = number(event, "exit_code");
     const std::string who = view().describe(agent);
-    const bool done = outcome == "succeeded" || outcome == "graceful_exit";
     kept();
-    if (done != (code == 0)) {
+    if (!go_together(outcome, code, view().agent(agent))) {
       broken(event, "{} ended as \"{}\" at {}, but its exit code is {} ({})", who, outcome,
              event.at, code, text(event, "detail"));
     }

@@ -182,9 +182,11 @@ void JobView::on_process_signalled(const sim::Event& event) {
   const bool own = target->owner != kNoAgent && agents_[target->owner.value].pid == from;
   if (own && !target->told_to_stop) target->told_to_stop = event.at;
   if (!own) target->hit_from_outside = true;
-  if (target->agent == kNoAgent || !tells_to_end(event.field("signal").number())) return;
+  if (target->agent == kNoAgent) return;
   Agent& agent = agents_[target->agent.value];
-  if (!agent.signalled) agent.signalled = event.at;
+  const std::int64_t signal = event.field("signal").number();
+  agent.signals.insert(signal);
+  if (tells_to_end(signal) && !agent.signalled) agent.signalled = event.at;
 }
 
 void JobView::on_agent_started(const sim::Event& event) {
@@ -265,6 +267,8 @@ void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) 
   } else if (event.type == &ev::agent_settings || event.type == &ev::shutdown_settings) {
     on_settings(event, agent);
   } else if (event.type == &ev::agent_signalled) {
+    // Traces of real agents have no process.signalled.
+    if (!agent.signalled) agent.signals.insert(event.field("signal").number());
     if (!agent.signalled) agent.signalled = event.at;
   } else if (event.type == &ev::agent_finished) {
     agent.outcome = event.field("outcome").text();

@@ -82,6 +82,7 @@ struct Agent {
   std::optional<std::size_t> led_to;
   bool all_came = false;  ///< everybody of its round to the exit barrier in which it waited
   std::optional<sim::WorldTime> signalled;  ///< first signal to end, other than SIGKILL
+  std::set<std::int64_t> signals;           ///< the numbers of all that it got
   std::string outcome;                      ///< of agent.finished; empty before
   std::optional<sim::WorldTime> ended;      ///< its process is gone
   /// How many errors faults have put into its code since it last began anything but its end. The

@@ -204,6 +204,18 @@ TEST(ExitCodeTruth, outcome_and_exit_code_must_agree) {
               "(AttributeError: no result)")));
 }
 
+TEST(ExitCodeTruth, an_exit_code_names_a_signal_that_the_agent_got) {
+  for (const std::int64_t code : {130, 143}) {
+    Script script = two_nodes_at_work();
+    script.at(10s).signal_agent("a", sim::Signal::int_).finishes("a", "signalled", code, "SIGINT");
+    EXPECT_EQ(verdict(script, "safety.exit_code_truth"), code == 130 ? "kept" : "broken");
+  }
+  Script real = two_nodes_at_work();
+  real.at(10s).emit("a", 100, ev::agent_signalled, {15, "running"});
+  real.finishes("a", "signalled", 143, "SIGTERM");
+  EXPECT_EQ(verdict(real, "safety.exit_code_truth"), "kept");
+}
+
 TEST(ExitCodeTruth, success_with_a_failed_worker_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 7).reaps("a").finishes("a", "succeeded", 0);
