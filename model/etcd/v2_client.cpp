@@ -104,16 +104,24 @@ EtcdV2Answer without_index(const EtcdV2Said& said, const Asked& asked) {
   return said.answer;
 }
 
-/// A server in the same program tells many clients the same: its text is understood once.
+/// A server in the same program tells many clients the same: its text is understood once. Null where
+/// it does not come from there.
+const EtcdV2Said* kept_in(const HttpResponse& response) {
+  const sim::Payload* const whole = response.whole.payload().get();
+  const auto* const kept = dynamic_cast<const StoredText*>(whole);
+  if (kept == nullptr) return nullptr;
+  std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsEtcdAnswer);
+  if (reading == nullptr) reading = std::make_shared<const EtcdV2Said>(said_in(response));
+  return static_cast<const EtcdV2Said*>(reading.get());
+}
+
 EtcdV2Answer answer_of(const HttpResponse& response, const Asked& asked) {
   EtcdV2Answer out;
   const sim::Payload* const whole = response.whole.payload().get();
   if (const auto* const told = dynamic_cast<const EtcdV2NodeText*>(whole)) {
     out.node = told->node();
-  } else if (const auto* const kept = dynamic_cast<const StoredText*>(whole)) {
-    std::shared_ptr<const void>& reading = kept->reading(StoredText::kAsEtcdAnswer);
-    if (reading == nullptr) reading = std::make_shared<const EtcdV2Said>(said_in(response));
-    out = without_index(*static_cast<const EtcdV2Said*>(reading.get()), asked);
+  } else if (const EtcdV2Said* const kept = kept_in(response)) {
+    out = without_index(*kept, asked);
   } else {
     out = without_index(said_in(response), asked);
   }
@@ -141,8 +149,20 @@ EtcdV2Client::EtcdV2Client(sim::Ports& ports, EtcdOptions options)
 }
 
 EtcdV2Answer EtcdV2Client::get(const std::string& path) {
-  const char* const how = options_.by_quorum ? "?quorum=true" : "";
-  return answer(request("GET", target_of(path) + how));
+  return answer(get_request(path));
+}
+
+bool EtcdV2Client::has(const std::string& path) {
+  const EtcdV2Members::Answer answer = members_->exchange(get_request(path), options_.read_timeout);
+  const EtcdV2Said* const kept = kept_in(answer.response);
+  if (kept != nullptr && kept->refusal == kKeyNotFound) return false;
+  try {
+    static_cast<void>(answer_of(answer.response, {answer.in_doubt, options_.by_quorum}));
+    return true;
+  } catch (const EtcdError& error) {
+    if (error.code() != kKeyNotFound) throw;
+    return false;
+  }
 }
 
 EtcdV2Answer EtcdV2Client::list(const std::string& path) {
@@ -178,6 +198,10 @@ std::optional<EtcdV2Answer> EtcdV2Client::watch(const std::string& path,
   const auto response = members_->watch(request("GET", target), deadline);
   if (!response) return std::nullopt;
   return answer_of(*response, {});
+}
+
+HttpRequest EtcdV2Client::get_request(const std::string& path) const {
+  return request("GET", target_of(path) + (options_.by_quorum ? "?quorum=true" : ""));
 }
 
 HttpRequest EtcdV2Client::request(const std::string& method, const std::string& target,

@@ -89,6 +89,8 @@ class EtcdV2Client {
   // "/" and is escaped here.
 
   EtcdV2Answer get(const std::string& path);
+  /// The same question, where nothing but the answer "no such key" is of interest.
+  bool has(const std::string& path);
   /// A directory with everything below it.
   EtcdV2Answer list(const std::string& path);
   /// Unknown outcomes are the caller's to find out.
@@ -102,6 +104,7 @@ class EtcdV2Client {
                                     sim::MonotonicTime deadline);
 
  private:
+  [[nodiscard]] HttpRequest get_request(const std::string& path) const;
   [[nodiscard]] HttpRequest request(const std::string& method, const std::string& target,
                                     std::string form = "") const;
   EtcdV2Answer answer(const HttpRequest& request);

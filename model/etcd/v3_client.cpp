@@ -55,7 +55,7 @@ sim::Value bytes_in(const json& document, const char* name) {
   return base64_decode(sim::Value(std::make_shared<StoredText>(document.value(name, ""))));
 }
 
-/// The entries of a range answer.
+/// What the answer to a range says.
 EtcdV3Read read_of(const json& answer) {
   EtcdV3Read read;
   if (answer.contains("header")) read.revision = number_in(answer["header"], "revision");
@@ -80,14 +80,20 @@ auto understood(const sim::Value& text, Use use) {
   }
 }
 
-/// What the answer to a range says. A server in the same program tells many clients the same: its
-/// text is understood once.
-EtcdV3Read read_in(const sim::Value& text) {
+/// What the answer to a transaction says that has come to a range.
+EtcdV3Read read_of_transaction(const json& answer) {
+  EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
+  read.revision = number_in(answer.at("header"), "revision");
+  return read;
+}
+
+/// A server in the same program tells many clients the same: its text is understood once, in one way.
+EtcdV3Read read_in(const sim::Value& text, EtcdV3Read (*way)(const json&)) {
   const auto* const told = dynamic_cast<const StoredText*>(text.payload().get());
-  if (told == nullptr) return understood(text, read_of);
+  if (told == nullptr) return understood(text, way);
   std::shared_ptr<const void>& reading = told->reading(StoredText::kAsEtcdRange);
   if (reading == nullptr) {
-    reading = std::make_shared<const EtcdV3Read>(understood(text, read_of));
+    reading = std::make_shared<const EtcdV3Read>(understood(text, way));
   }
   return *static_cast<const EtcdV3Read*>(reading.get());
 }
@@ -160,17 +166,13 @@ EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
   std::string body = R"({"key":")" + base64(key);
   if (revision != 0) body.append(R"(","revision":")").append(std::to_string(revision));
-  return read_in(post("/v3/kv/range", body.append(R"("})"), true));
+  return read_in(post("/v3/kv/range", body.append(R"("})"), true), read_of);
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
   constexpr std::int64_t kNever = -1;  // no revision is negative
   const std::string body = transaction(key, sim::Value(), 0, kNever, nullptr);
-  return understood(post("/v3/kv/txn", body, true), [](const json& answer) {
-    EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
-    read.revision = number_in(answer.at("header"), "revision");
-    return read;
-  });
+  return read_in(post("/v3/kv/txn", body, true), read_of_transaction);
 }
 
 std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) {

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "model/etcd/json_text.h"
 #include "model/etcd/v3_operations.h"
+#include "model/etcd/v3_told_answers.h"
 #include "model/etcd/v3_watches.h"
 #include "model/observe/trace_events.h"
 #include "model/store/stored_text.h"
@@ -28,8 +30,6 @@ using Mode = EtcdMisbehaviour::Mode;
 
 /// etcd looks for leases that are over twice a second.
 constexpr sim::Duration kExpiryTick = 500ms;
-/// So many answers to reads of one revision are kept.
-constexpr std::size_t kToldMax = 32;
 
 Json with_header(std::int64_t revision) {
   return {{"header", etcd_header(revision)}};
@@ -62,15 +62,16 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   std::string url;
 
  private:
+  using Answers = Json (Service::*)(const std::string& body);
+  using Converses = void (Service::*)(const Exchange& exchange);
   struct Call {
-    Json (Service::*answer)(const std::string& body);
+    std::variant<Answers, Converses> how;
     bool needs_leader = true;  ///< it is agreed upon by the members
   };
   static const Call* call_of(const std::string& path);
 
-  Json put(const std::string& body);
+  Json put(const std::string& body) { return committed(operations_.put(read_etcd_put(body))); }
   Json remove(const std::string& body);
-  Json transact(const std::string& body);
   Json compact(const std::string& body);
   Json grant(const std::string& body);
   Json revoke(const std::string& body);
@@ -79,7 +80,9 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   Json members(const std::string& body);
   Json status(const std::string& body);
   Json authenticate(const std::string& body);
+  void watch(const Exchange& exchange) { watches_.open(exchange); }
   void range(const Exchange& exchange);
+  void transact(const Exchange& exchange);
   Json found(EtcdV3RangeRequest request);
   void keep_alive(const Exchange& exchange);
 
@@ -87,6 +90,8 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   Json committed(Json answer);
   void commit();
   void require_leader();
+  /// What has changed the revision `before` may be told to be of unknown outcome.
+  void may_time_out(std::int64_t before);
   void expire();
   /// The modes may have changed.
   void look_at_modes();
@@ -100,13 +105,7 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   bool without_leader_ = false;
   std::optional<std::int64_t> stale_;  ///< the revision that reads see, when it is an old one
   bool told_stale_ = false;            ///< the trace knows that a client has seen it
-  /// After each change all clients of a job read the same key: each answer is made once.
-  struct Told {
-    sim::Value text;
-    bool needs_leader;
-  };
-  std::map<std::string, Told> told_;               ///< by the bodies of requests
-  std::pair<std::int64_t, std::int64_t> told_at_;  ///< what was seen and what was compacted then
+  EtcdV3ToldAnswers told_ranges_{keys_}, told_transactions_{keys_};
   sim::WaitQueue sooner_;  ///< the expiry fiber, when there may be something to do
   bool closed_ = false;
 };
@@ -118,7 +117,6 @@ const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::str
   static const std::map<std::string, Call> kCalls{
       {"/v3/kv/put", {&S::put}},
       {"/v3/kv/deleterange", {&S::remove}},
-      {"/v3/kv/txn", {&S::transact}},
       {"/v3/kv/compaction", {&S::compact}},
       {"/v3/lease/grant", {&S::grant}},
       {"/v3/lease/revoke", {&S::revoke}},
@@ -129,6 +127,10 @@ const EtcdV3Server::Service::Call* EtcdV3Server::Service::call_of(const std::str
       {"/v3/kv/lease/leases", {&S::leases, false}},
       {"/v3/cluster/member/list", {&S::members, false}},
       {"/v3/maintenance/status", {&S::status, false}},
+      {"/v3/lease/keepalive", {&S::keep_alive}},
+      {"/v3/kv/txn", {&S::transact}},
+      {"/v3/kv/range", {&S::range, false}},
+      {"/v3/watch", {&S::watch, false}},
       {"/v3/auth/authenticate", {&S::authenticate, false}},
   };
   const auto found = kCalls.find(path);
@@ -143,27 +145,24 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
   }
   if (query.path == "/health") return exchange->answer(200, R"({"health":"true"})", text);
   const Call* const call = call_of(query.path);
-  const bool keeps_alive = query.path == "/v3/lease/keepalive";
-  const bool watches = query.path == "/v3/watch";
-  const bool reads = query.path == "/v3/kv/range";
-  if (call == nullptr && !keeps_alive && !watches && !reads)
-    return exchange->answer(404, "Not Found\n", text);
+  if (call == nullptr) return exchange->answer(404, "Not Found\n", text);
   if (query.method != "POST") return exchange->answer(405, "Method Not Allowed\n", text);
   try {
-    if (watches) return watches_.open(exchange);
-    if (reads) return range(exchange);
-    HOOKE_CHECK(keeps_alive || call != nullptr, "a call is one of the API");
-    if (keeps_alive || call->needs_leader) require_leader();
-    if (keeps_alive) return keep_alive(exchange);
+    if (call->needs_leader) require_leader();
+    if (const auto* const converse = std::get_if<Converses>(&call->how))
+      return (this->**converse)(exchange);
     const std::int64_t before = keys_.revision();
-    const std::string answer = json_text((this->*call->answer)(query.body));
-    if (keys_.revision() != before && misbehaviour_->strikes(Mode::unknown_outcome)) {
-      throw Refusal{Refusal::kUnavailable, "etcdserver: request timed out"};
-    }
+    const std::string answer = json_text((this->*std::get<Answers>(call->how))(query.body));
+    may_time_out(before);
     exchange->answer(200, answer);
   } catch (const Refusal& refusal) {
     exchange->answer(refusal.http_status(), refusal.body());
   }
+}
+
+void EtcdV3Server::Service::may_time_out(std::int64_t before) {
+  if (keys_.revision() == before || !misbehaviour_->strikes(Mode::unknown_outcome)) return;
+  throw Refusal{Refusal::kUnavailable, "etcdserver: request timed out"};
 }
 
 void EtcdV3Server::Service::require_leader() {
@@ -186,16 +185,26 @@ void EtcdV3Server::Service::commit() {
 
 void EtcdV3Server::Service::range(const Exchange& exchange) {
   const std::string& body = exchange->query().body;
-  const std::pair version{keys_.seen_revision(), keys_.compacted()};
-  if (std::exchange(told_at_, version) != version || told_.size() >= kToldMax) told_.clear();
-  if (const auto kept = told_.find(body); kept != told_.end() && !stale_) {
-    if (kept->second.needs_leader) require_leader();
-    return exchange->answer(200, kept->second.text, {});
+  if (const auto* const told = stale_ ? nullptr : told_ranges_.find(body)) {
+    if (told->needs_leader) require_leader();
+    return exchange->answer(200, told->text, {});
   }
   const EtcdV3RangeRequest request = read_etcd_range(body);
   if (!request.serializable) require_leader();
   const sim::Value text(std::make_shared<StoredText>(json_text(found(request))));
-  if (!stale_) told_[body] = {text, !request.serializable};
+  if (!stale_) told_ranges_.keep(body, {text, !request.serializable});
+  exchange->answer(200, text, {});
+}
+
+void EtcdV3Server::Service::transact(const Exchange& exchange) {
+  const std::string& body = exchange->query().body;
+  if (const auto* const told = told_transactions_.find(body))
+    return exchange->answer(200, told->text, {});
+  const std::int64_t before = keys_.revision();
+  const sim::Value text(std::make_shared<StoredText>(
+      json_text(committed(operations_.transact(read_etcd_txn(body))))));
+  if (keys_.revision() == before) told_transactions_.keep(body, {text});
+  may_time_out(before);
   exchange->answer(200, text, {});
 }
 
@@ -212,16 +221,8 @@ Json EtcdV3Server::Service::found(EtcdV3RangeRequest request) {
   return answer;
 }
 
-Json EtcdV3Server::Service::put(const std::string& body) {
-  return committed(operations_.put(read_etcd_put(body)));
-}
-
 Json EtcdV3Server::Service::remove(const std::string& body) {
   return committed(operations_.remove(read_etcd_delete(body)));
-}
-
-Json EtcdV3Server::Service::transact(const std::string& body) {
-  return committed(operations_.transact(read_etcd_txn(body)));
 }
 
 Json EtcdV3Server::Service::compact(const std::string& body) {

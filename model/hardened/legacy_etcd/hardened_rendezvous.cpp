@@ -260,8 +260,7 @@ std::int64_t HardenedLegacyEtcdRendezvous::waiting_in(const LegacyState& state) 
       waiting > 0 && static_cast<std::int64_t>(state.participants->size()) >= settings_.max_nodes;
   // No agent can be admitted beyond the last seat, as in R-42; but a member that is on its way back
   // counts itself in the same number.
-  if (is_full) keys_.require_return(*state.version);
-  return waiting;
+  return is_full && !keys_.one_returns(*state.version) ? 0 : waiting;
 }
 
 // ---- closing and leaving ------------------------------------------------------------------------

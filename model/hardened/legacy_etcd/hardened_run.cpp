@@ -51,7 +51,7 @@ bool HardenedLegacyEtcdRun::try_remove(const Active& seen) {
 }
 
 bool HardenedLegacyEtcdRun::has_been_emptied() {
-  return !exists(active_path()) && !exists(counter_path());
+  return !client_->has(active_path()) && !client_->has(counter_path());
 }
 
 // ---- members of a version -----------------------------------------------------------------------
@@ -114,10 +114,6 @@ void HardenedLegacyEtcdRun::tell_return(std::int64_t version, const std::string&
   client_->put(keep_alive + kIsBack, {.value = ""});
 }
 
-void HardenedLegacyEtcdRun::require_return(std::int64_t version) {
-  static_cast<void>(client_->get(return_path(version)));
-}
-
 bool HardenedLegacyEtcdRun::some_will_return(std::int64_t version,
                                              const std::vector<std::string>& keep_alives) {
   const EtcdV2Answer listed = client_->list(version_path(version));
@@ -134,16 +130,6 @@ bool HardenedLegacyEtcdRun::some_will_return(std::int64_t version,
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
-
-bool HardenedLegacyEtcdRun::exists(const std::string& key) {
-  try {
-    static_cast<void>(client_->get(key));
-    return true;
-  } catch (const EtcdError& error) {
-    if (error.code() != EtcdV2Client::kKeyNotFound) throw;
-    return false;
-  }
-}
 
 std::string HardenedLegacyEtcdRun::claim_path(std::int64_t version, std::int64_t rank) const {
   return keep_alive_path(version, rank) + kClaim;

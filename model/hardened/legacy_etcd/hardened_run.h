@@ -46,8 +46,8 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
                                                          const std::string& own);
   /// The member with this keep-alive waits for the next version.
   void tell_return(std::int64_t version, const std::string& keep_alive);
-  /// One of them has told so. EtcdError kKeyNotFound: none.
-  void require_return(std::int64_t version);
+  /// One of them has told so.
+  bool one_returns(std::int64_t version) { return client_->has(return_path(version)); }
   /// Of the members with these keep-alives, one waits for the next version, and another lives that
   /// does not yet: it may be stopping its workers.
   bool some_will_return(std::int64_t version, const std::vector<std::string>& keep_alives);
@@ -58,7 +58,6 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
   [[nodiscard]] std::string keep_alive_value() const override { return owner_; }
 
  private:
-  bool exists(const std::string& key);
   [[nodiscard]] std::string claim_path(std::int64_t version, std::int64_t rank) const;
   [[nodiscard]] std::string return_path(std::int64_t version) const;
 

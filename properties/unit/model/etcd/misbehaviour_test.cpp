@@ -190,6 +190,23 @@ TEST_F(EtcdMisbehaviourTest, what_was_found_before_is_not_told_when_it_must_not_
   });
 }
 
+TEST_F(EtcdMisbehaviourTest, a_key_is_not_missing_where_no_answer_says_so) {
+  v2([&](sim::Ports&, EtcdV2Client& client) {
+    EXPECT_FALSE(client.has("/k"));
+    put(client, "/k", {.value = "v"});
+    EXPECT_TRUE(client.has("/k"));
+    EXPECT_THROW(static_cast<void>(client.has("/k/below")), EtcdError) << "/k is no directory";
+  });
+  run<EtcdV2Server>([&](sim::Ports& ports) {
+    EtcdOptions agreed = options(10s);
+    agreed.by_quorum = true;
+    EtcdV2Client client(ports, agreed);
+    EXPECT_FALSE(client.has("/k"));
+    modes->begin(Mode::leader_loss, felt);
+    EXPECT_THROW(static_cast<void>(client.has("/k")), EtcdConnectionError);
+  });
+}
+
 TEST_F(EtcdMisbehaviourTest, the_v3_client_outlives_a_change_of_leader) {
   v3([&](sim::Ports& ports, EtcdV3Client& client) {
     modes->begin(Mode::leader_loss, felt);

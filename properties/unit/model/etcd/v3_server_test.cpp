@@ -131,6 +131,37 @@ TEST_F(EtcdV3ServerTest, carries_a_transaction_out_whole_or_not_at_all) {
   });
 }
 
+TEST_F(EtcdV3ServerTest, a_transaction_that_only_reads_sees_each_change) {
+  run([](sim::Ports& ports) {
+    EtcdOptions agreed = options();
+    agreed.by_quorum = true;
+    EtcdV3Client client(ports, agreed);
+    EtcdV3Client other(ports, options());
+    EXPECT_FALSE(client.get("k").entry.exists());
+    for (const char* value : {"1", "2", "2"}) {
+      other.put("k", sim::Value(value));
+      const EtcdV3Read first = client.get("k");
+      EXPECT_EQ(first.entry.value.bytes(), value);
+      const EtcdV3Read again = client.get("k");
+      EXPECT_EQ(again.revision, first.revision);
+      EXPECT_EQ(again.entry.value, first.entry.value);
+      other.put("another", sim::Value("1"));
+      EXPECT_EQ(client.get("k").revision, first.revision + 1);
+    }
+    EXPECT_TRUE(other.remove("k"));
+    EXPECT_FALSE(client.get("k").entry.exists());
+    // What reads or writes by its condition is told what it finds, each time.
+    const std::string once = R"({"compare":[{"key":"Yg==","target":"MOD","mod_revision":"0"}],)"
+                             R"("success":[{"request_put":{"key":"Yg==","value":"MQ=="}}],)"
+                             R"("failure":[{"request_range":{"key":"Yg=="}}]})";
+    EXPECT_THAT(ask(ports, "/v3/kv/txn", once), HasSubstr(R"("succeeded":true)"));
+    for (int i = 0; i < 2; ++i)
+      EXPECT_THAT(ask(ports, "/v3/kv/txn", once), HasSubstr(R"("value":"MQ==")"));
+    EXPECT_TRUE(other.remove("b"));
+    EXPECT_THAT(ask(ports, "/v3/kv/txn", once), HasSubstr(R"("succeeded":true)"));
+  });
+}
+
 TEST_F(EtcdV3ServerTest, looks_for_what_has_stood_at_a_key_no_longer_than_it_may) {
   run([](sim::Ports& ports) {
     EtcdV3Client client(ports, options());
