@@ -21,8 +21,11 @@ sim::Duration HardenedExitWait::look_interval() const {
   return 1s;
 }
 
+/// A job without rounds (static) has one barrier: an agent that comes back finds what its predecessor
+/// signed, which was counted; a second count would open the barrier one agent short.
 bool HardenedExitWait::is_counted(ExitBarrier& own, bool again) {
-  return again && own.has_come();
+  const bool may_have_come = again || core_.group.round < 0;
+  return may_have_come && own.has_come();
 }
 
 void HardenedExitWait::go_back(ExitBarrier& own) {

@@ -26,7 +26,8 @@ class HardenedExitWait : public ExitWait {
   std::string_view meet() override;
   /// From one look at the others to the next.
   [[nodiscard]] virtual sim::Duration look_interval() const;
-  /// Whether this agent has been counted. `again`: it has come before. StoreNetworkError.
+  /// Whether this agent, or one that had its rank before, has been counted. `again`: it has come
+  /// before. StoreNetworkError.
   virtual bool is_counted(ExitBarrier& own, bool again);
   /// Tells the others that this agent goes back to work with them. StoreError.
   virtual void go_back(ExitBarrier& own);

@@ -272,6 +272,33 @@ TEST(HardenedExitBarrier,
   }
 }
 
+/// A job without rounds (static) in which rank 0 had come to the barrier before its node came back.
+void run_in_the_place_of_one_that_had_come(TestJob& job) {
+  job.store(1)->values[std::string(kPrefix) + "/num_members"] = Value(std::string("1"));
+  job.store(1)->values[std::string(kPrefix) + "/done/0"] = Value(std::string("1"));
+  for (std::size_t i = 0; i < 2; ++i) {
+    job[i].config.variant = Variant::hardened;
+    job[i].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+      RendezvousInfo info = job.round_of(ports, call + 1);
+      info.round = -1;
+      return info;
+    };
+  }
+  run_spans(job, {1s, 20s});
+}
+
+TEST(HardenedExitBarrier, counts_a_static_rank_once_whose_agent_comes_back) {
+  TestJob job(2);
+  run_in_the_place_of_one_that_had_come(job);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto left = job.events_named("exit_barrier.left", i);
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0]["result"], "passed");
+    EXPECT_EQ(left[0].at, 20s) << "no agent leaves before the other has come";
+  }
+  EXPECT_EQ(job.store(1)->text(std::string(kPrefix) + "/num_members"), "2");
+}
+
 TEST(HardenedExitBarrier, that_is_over_for_a_hardened_agent_alone_closes_nothing) {  // L-2
   TestJob job(2);
   job[0].config.exit_barrier_timeout = 60s;
