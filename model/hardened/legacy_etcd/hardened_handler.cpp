@@ -1,10 +1,12 @@
 #include "model/hardened/legacy_etcd/hardened_handler.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "model/hardened/etcd/hardened_etcd_v2_store.h"
 #include "model/observe/trace_events.h"
+#include "model/rendezvous/core/settings.h"
 #include "model/signals/signal_gate.h"
 #include "model/store/retrying_store.h"
 #include "sim/port/check.h"
@@ -18,6 +20,9 @@ constexpr sim::Duration kOutageLimit = std::chrono::seconds(5);
 /// For how long a round's store is asked again that cannot be reached: as long as PyTorch waits for
 /// one answer.
 constexpr sim::Duration kStoreOutage = std::chrono::seconds(60);
+/// For how long, at least, a node that joins asks an etcd again that cannot be reached, and no longer
+/// than its configuration has it wait for one answer. The others take it for dead meanwhile.
+constexpr sim::Duration kJoinOutage = std::chrono::seconds(20);
 /// How long after a failed attempt to close the next one follows.
 constexpr sim::Duration kCloseAgain = std::chrono::milliseconds(200);
 /// How often an agent looks for members that are gone.
@@ -43,7 +48,11 @@ HardenedLegacyEtcdHandler::HardenedLegacyEtcdHandler(
     std::shared_ptr<Store> job_store, std::unique_ptr<HardenedLegacyEtcdRendezvous> rendezvous)
     : LegacyEtcdHandler(ports, parameters, std::move(client), std::move(job_store),
                         std::move(rendezvous)),
-      hardened_(static_cast<HardenedLegacyEtcdRendezvous&>(*rendezvous_)) {}
+      hardened_(static_cast<HardenedLegacyEtcdRendezvous&>(*rendezvous_)) {
+  const sim::Duration blip =
+      parameters.get_as_seconds("read_timeout").value_or(RendezvousSettings().read_timeout);
+  hardened_.endure(std::max(kJoinOutage, blip));
+}
 
 void HardenedLegacyEtcdHandler::when_waiting(std::function<void()> call) {
   HOOKE_CHECK(call != nullptr, "a node that comes to wait has something to do");

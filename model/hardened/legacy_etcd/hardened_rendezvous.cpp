@@ -58,6 +58,7 @@ void HardenedLegacyEtcdRendezvous::on_signal() {
 
 /// An agent that pauses for long while the others go on may miss the last call of what comes.
 void HardenedLegacyEtcdRendezvous::pause(bool has_changed) {
+  keys_.require_answers(ports_.clock.monotonic_now(), endures_, has_changed);
   has_changed ? cas_delay() : LegacyEtcdRendezvous::pause(has_changed);
 }
 

@@ -28,7 +28,11 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
                                LegacyEtcdSettings settings,
                                std::unique_ptr<HardenedLegacyEtcdRun> run);
 
+  /// Also RendezvousConnectionError, when etcd has told nothing for as long as is endured.
   Place barrier() override;
+  /// For how long an etcd that has gone, or has no leader, is asked again in barrier(): a job that has
+  /// ended meanwhile could not tell so.
+  void endure(sim::Duration outage) { endures_ = outage; }
   /// Called in barrier() whenever this node is about to wait beside a version that it has not been
   /// in.
   void when_waiting(std::function<void()> call) { when_waiting_ = std::move(call); }
@@ -100,6 +104,7 @@ class HardenedLegacyEtcdRendezvous : public LegacyEtcdRendezvous {
   std::function<void()> when_waiting_;
   std::function<bool(std::int64_t)> was_the_end_;
   std::function<void()> when_closing_anew_;
+  sim::Duration endures_ = std::chrono::seconds(60);
   std::int64_t without_news_ = 0;            ///< watches in a row that ended at once
   bool is_spare_ = false;                    ///< has found, in this barrier(), a full version
   bool was_called_ = false;                  ///< has come, in this barrier(), through a last call

@@ -5,6 +5,7 @@
 
 #include "model/etcd/signature.h"
 #include "model/hardened/legacy_etcd/lasting_renewal.h"
+#include "model/rendezvous/core/errors.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -25,8 +26,18 @@ HardenedLegacyEtcdRun::HardenedLegacyEtcdRun(sim::Ports& ports,
 
 LegacyEtcdRun::Active HardenedLegacyEtcdRun::read() {
   Active seen = LegacyEtcdRun::read();
+  was_answered_ = true;
   if (seen.state->version) latest_seen_ = std::max(latest_seen_, *seen.state->version);
   return seen;
+}
+
+void HardenedLegacyEtcdRun::require_answers(sim::MonotonicTime now, sim::Duration limit,
+                                            bool was_answered) {
+  if (std::exchange(was_answered_, false) || was_answered) silent_since_.reset();
+  if (!silent_since_) silent_since_ = now;
+  HOOKE_CHECK(*silent_since_ <= now, "a silence is felt before it is over");
+  if (now - *silent_since_ < limit) return;
+  throw RendezvousConnectionError("etcd has told this node nothing for too long");
 }
 
 std::int64_t HardenedLegacyEtcdRun::advance_counter() {

@@ -1,7 +1,8 @@
 #pragma once
 // The problem: PyTorch's agents only count in etcd. Two take one place when etcd has lost its keys
-// versions begin anew there, no agent can tell its key from another's, and members that
-// wait for the next version look like newcomers.
+// versions begin anew there, no agent can tell its key from another's, members that wait
+// for the next version look like newcomers, and one to which etcd says nothing asks until its time
+// to join is over.
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,9 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
   Active read() override;
   /// Likewise in an etcd that has lost its counter.
   std::int64_t advance_counter() override;
+  /// An attempt to join has failed; `was_answered`: by what etcd said. RendezvousConnectionError when
+  /// none has read anything for `limit`: etcd has gone, or has no leader.
+  void require_answers(sim::MonotonicTime now, sim::Duration limit, bool was_answered);
   /// remove(); false when another node was faster, true also when it is gone.
   bool try_remove(const Active& seen);
   /// Of all versions that this node has read.
@@ -63,6 +67,8 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
 
   std::string owner_;  ///< the value of this node's keys, which no other node has
   std::int64_t latest_seen_ = 0;
+  bool was_answered_ = false;  ///< has read the active version since require_answers()
+  std::optional<sim::MonotonicTime> silent_since_;
 };
 
 }  // namespace hooke::model

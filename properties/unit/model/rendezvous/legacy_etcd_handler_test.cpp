@@ -153,6 +153,28 @@ TEST_F(LegacyEtcdHandlers, ask_again_where_etcd_has_no_leader_when_they_count_a_
   EXPECT_EQ(done_, 1);
 }
 
+/// A job that has ended meanwhile cannot tell it to a node that comes back.
+TEST_F(LegacyEtcdHandlers, endure_an_etcd_without_a_leader_for_a_while_where_they_join) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 1;
+  parameters_.config["timeout"] = "600s";
+  parameters_.config["read_timeout"] = "30s";
+  world_.at(3s, [&] { modes_->begin(EtcdMisbehaviour::Mode::leader_loss, felt_); });
+  world_.at(32s, [&] { modes_->end(EtcdMisbehaviour::Mode::leader_loss); });
+  world_.at(70s, [&] { modes_->begin(EtcdMisbehaviour::Mode::leader_loss, felt_); });
+  node("a", [](Ports& ports, RendezvousHandler& handler) {
+    sleep(ports, 2s);
+    EXPECT_EQ(handler.next_rendezvous().world_size, 1);
+    sleep(ports, 60s);
+    const auto begin = ports.clock.monotonic_now();
+    EXPECT_THROW(static_cast<void>(handler.next_rendezvous()), RendezvousConnectionError);
+    EXPECT_GE(ports.clock.monotonic_now() - begin, 30s);
+    EXPECT_LE(ports.clock.monotonic_now() - begin, 32s);
+  });
+  world_.run_for(20min);
+  EXPECT_EQ(done_, 1);
+}
+
 /// For which no other node can begin one: 5 s.
 TEST_F(LegacyEtcdHandlers, go_on_with_a_version_in_whose_setting_up_they_were_cut_off) {
   parameters_.variant = Variant::hardened;
