@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "properties/invariants/builtins.h"
@@ -74,11 +75,28 @@ std::optional<sim::Duration> waited_for_members(const Agent& agent, std::string_
   return std::max(timeouts.join, timeouts.read_timeout);
 }
 
+/// How many ranks come at most: of agents that share one only one is counted. Which rank an agent has
+/// that was never given any is unknown.
+std::int64_t ranks_coming(const Job& job, const JobView& view) {
+  std::set<std::int64_t> ranks;
+  std::int64_t unknown = 0;
+  for (const AgentId id : job.agents) {
+    const Agent& agent = view.agent(id);
+    if (!agent.alive() || agent.stage == Stage::running) continue;
+    if (agent.rank < 0) {
+      ++unknown;
+    } else {
+      ranks.insert(agent.rank);
+    }
+  }
+  return std::ssize(ranks) + unknown;
+}
+
 /// A healthy agent ends with a connection error although its store lives: broken, unless something
 /// had kept the agent from the store for its read time-out, by its own clock. What lies no further
 /// apart than the time for a caught request is one disturbance. A wait for what another member
 /// has to write ends likewise while a fault keeps that member from writing it, so does the forming
-/// of a group, and in a static job a wait when fewer agents come than it is for: one at work is not
+/// of a group, and in a static job a wait when fewer ranks come than it is for: one at work is not
 /// told that others wait. An error that a fault has put into the agent's code says nothing of its
 /// store; the agent ends when it has stopped its workers.
 class BlipTolerance final : public Judge {
@@ -120,7 +138,7 @@ class BlipTolerance final : public Judge {
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
     if (const auto waited = waited_for_members(agent, text(event, "detail"))) {
       const Job& job = view().job(agent.job);
-      if (job.backend == "static" && coming(job) < job.min_nodes) return;
+      if (job.backend == "static" && ranks_coming(job, view()) < job.min_nodes) return;
       if (excused(hindrance_of_a_member(agent, at - *waited, at))) return;
     }
     const std::string blip =
@@ -130,12 +148,6 @@ class BlipTolerance final : public Judge {
     broken(event, "{}, a healthy member, ended at {} with \"{}\" although its store ({}) lived: {}",
            id, at, text(event, "detail"),
            view().services().empty() ? ProcessKey{} : view().services().back().process, blip);
-  }
-
-  [[nodiscard]] std::int64_t coming(const Job& job) const {
-    return std::ranges::count_if(job.agents, [&](AgentId id) {
-      return agent(id).alive() && agent(id).stage != Stage::running;
-    });
   }
 
   /// Of what another agent that had come to the rendezvous needed while it waited.

@@ -183,6 +183,21 @@ TEST(BlipTolerance, a_wait_for_the_nodes_of_a_static_job_ends_where_too_few_come
   EXPECT_EQ(with("c10d", "is killed"), "broken") << "one of its nodes may go on alone";
 }
 
+TEST(BlipTolerance, agents_that_share_a_rank_of_a_static_job_come_for_one) {
+  for (const std::int64_t rank : {1, 2}) {
+    AgentSettings settings;
+    settings.backend = "static";
+    settings.min_nodes = 3;
+    Script script = at_work_beside_a_store({"a", "b", "c"}, settings);
+    script.agent_starts("d").joining("d").joined("d", 0, rank, 3, "a.sim:29500").kill_agent("c");
+    script.workers_start("d").at(20s);
+    for (const char* const node : {"a", "b", "d"}) script.restarts(node, "worker_failure");
+    script.at(920s).finishes("a", "error", 1,
+                             "DistStoreError: wait timeout after 900000ms, keys: x");
+    EXPECT_EQ(verdict(script, kBlip), rank == 1 ? "nothing owed" : "broken") << rank;
+  }
+}
+
 TEST(BlipTolerance, an_agent_that_waits_by_a_clock_that_drifts_may_give_up_a_little_sooner) {
   const auto verdict_by = [](const std::string& whose_clock, sim::Duration held_out) {
     Script script = two_nodes_at_work();
