@@ -131,12 +131,7 @@ void JobView::on_fault(const sim::Event& event) {
   const std::string_view kind = event.field("kind").text(), target = event.field("target").text();
   ledger_.begin(fault, kind, target, event.at, sim::Duration(event.field("for").number()),
                 [this](std::string_view name) { return node_called(name); });
-  const bool of_store = std::ranges::any_of(services_, [&](const Service& each) {
-    return each.current && name(each.process.node) == target;
-  });
-  const bool legacy =
-      std::ranges::any_of(jobs_, [](const Job& job) { return job.backend == "etcd"; });
-  if (kind == "clock_freeze" && of_store && legacy) ledger_.leases_stopped(fault);
+  stop_leases(event.at);
 }
 
 void JobView::on_fault_felt(const sim::Event& event) {
@@ -221,6 +216,7 @@ void JobView::on_agent_started(const sim::Event& event) {
     services_[store->second].job = agent.job;
   }
   agents_.push_back(std::move(agent));
+  if (job.backend == "etcd") stop_leases(event.at);
 }
 
 void JobView::on_agent_event(const sim::Event& event, Agent& agent, AgentId id) {

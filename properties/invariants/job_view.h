@@ -249,6 +249,7 @@ class JobView {
   void on_fault(const sim::Event& event);
   void on_fault_felt(const sim::Event& event);
   void begin_anew(AgentId server);
+  void stop_leases(sim::WorldTime at);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);
   void perhaps_led_astray(Agent& agent, AgentId id, sim::WorldTime at);

@@ -25,6 +25,25 @@ void JobView::on_store_serving(const sim::Event& event) {
   ledger_.served_by(event.node, event.pid);
   ledger_.store_back(event.at);
   begin_anew(service.agent);
+  stop_leases(event.at);
+}
+
+/// The faults that stop the clock of a store do so for a legacy etcd, which may come later, or be told
+/// only later by its agents.
+void JobView::stop_leases(sim::WorldTime at) {
+  const bool legacy =
+      std::ranges::any_of(jobs_, [](const Job& job) { return job.backend == "etcd"; });
+  if (!legacy) return;
+  std::vector<std::int64_t> stop;
+  for (const Hindrance& each : ledger_.all()) {
+    const bool is_on = each.effect->kind == "clock_freeze" && (!each.to || *each.to > at);
+    const bool of_store = std::ranges::any_of(services_, [&](const Service& service) {
+      return service.current && std::ranges::count(each.side, service.process.node) > 0;
+    });
+    if (is_on && of_store) stop.push_back(each.fault.value());
+    if (each.effect->kind == kLeasesStopped) std::erase(stop, each.fault.value());
+  }
+  for (const std::int64_t fault : stop) ledger_.leases_stopped(fault);
 }
 
 /// Another one that serves, of its job or at the port where jobs meet that share a store; null:

@@ -90,10 +90,12 @@ void Ledger::perhaps_silence_store(const Hindrance& stopped) {
 }
 
 void Ledger::leases_stopped(std::int64_t fault) {
-  Hindrance leases = hindrances_.back();
-  HOOKE_CHECK(leases.fault == fault, "the fault that stops the clock has just begun");
+  const auto clock =
+      std::ranges::find_if(hindrances_, [&](const Hindrance& each) { return each.fault == fault; });
+  HOOKE_CHECK(clock != hindrances_.end(), "the fault that stops the clock has begun");
+  Hindrance leases = *clock;
   leases.effect = find_effect(kLeasesStopped);
-  hindrances_.push_back(std::move(leases));
+  hindrances_.insert(std::next(clock), std::move(leases));
 }
 
 void Ledger::store_gone(sim::WorldTime at) {

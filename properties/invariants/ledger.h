@@ -74,7 +74,7 @@ class Ledger {
     store_machines_.insert(machine);
     servers_.insert({machine, pid});
   }
-  /// The fault that has just begun stops the clock of the store besides.
+  /// The fault stops the clock of the store besides.
   void leases_stopped(std::int64_t fault);
   void rank_shared(sim::WorldTime at);
   /// A process serves a store of its own beside that of its job from now on; not any more.

@@ -76,6 +76,24 @@ TEST(Formation, where_keys_must_end_first_the_clock_of_the_store_has_to_go) {
   }
 }
 
+TEST(Formation, a_clock_of_the_store_that_stood_still_before_the_first_agent_came_keeps_keys_too) {
+  for (const char* const backend : {"etcd", "c10d"}) {
+    for (const bool ends : {true, false}) {
+      AgentSettings settings;
+      settings.min_nodes = 2;
+      settings.backend = backend;
+      Script script(settings);
+      script.store_starts().fault(1, "clock_freeze", ends ? 3s : 0s, "s").at(4s);
+      script.agent_starts("a").agent_starts("b");
+      script.at(5s).joining("a").at(10s).joining("b").at(590s);
+      const bool excused = backend == std::string("etcd") && !ends;
+      EXPECT_EQ(verdict(script, kFormation),
+                excused ? "excused by the end of keys in the store (leases_stopped)" : "broken")
+          << backend << " " << ends;
+    }
+  }
+}
+
 TEST(Formation, too_few_nodes_or_a_run_that_is_cut_owe_nothing) {
   AgentSettings settings;
   settings.min_nodes = 2;
