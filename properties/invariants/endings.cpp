@@ -303,7 +303,8 @@ class BarrierOpens final : public Judge {
     if (view().ledger().contents_lost(first_came) != nullptr) return;
     for (const AgentId id : round->members) {
       const Agent& other = agent(id);
-      if (!other.alive() || other.stage != Stage::barrier) continue;
+      const bool waits = other.alive() && other.stage == Stage::barrier;
+      if (!waits || round->replaced.contains(id)) continue;
       owed_.owe(id, {event.at, kReply + kSlack, id, latest, event.id, round->members, kAsking});
     }
   }

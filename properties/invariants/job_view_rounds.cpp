@@ -148,7 +148,8 @@ void JobView::on_barrier_entered(const sim::Event& event, Agent& agent) {
   if (is_new && std::ssize(round.in_barrier) == event.field("world_size").number()) {
     for (const AgentId id : round.members) {
       Agent& other = agents_[id.value];
-      if (other.round == number && other.stage == Stage::barrier) other.all_came = true;
+      const bool waits = other.round == number && other.stage == Stage::barrier;
+      if (waits && !round.replaced.contains(id)) other.all_came = true;
     }
     decide(job, event.at, number, "all agents of the round had come to the exit barrier");
   }

@@ -91,6 +91,19 @@ TEST(BarrierOpens, an_agent_that_could_not_reach_the_store_may_not_have_been_cou
   }
 }
 
+TEST(BarrierOpens, opens_for_no_agent_that_waits_beside_another_group_of_the_same_number) {
+  Script script;
+  script.agent_starts("a").serves_store("a", 29400).agent_starts("b").form(0, {"a", "b"});
+  script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+  script.crash("b").fault(0, "dns_alias", 0s, "a").at(15s).agent_starts("b");
+  script.fault_took_effect(0, "dns_alias").serves_store("b", 29400).form(0, {"b"});
+  script.at(20s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
+  EXPECT_FALSE(script.view().agent(AgentId{0}).all_came);
+  EXPECT_TRUE(script.view().agent(AgentId{2}).all_came);
+  script.leaves_barrier("b", "passed").at(310s).leaves_barrier("a", "timed_out");
+  EXPECT_EQ(verdict(script, kBarrierOpens), "kept");
+}
+
 TEST(BarrierOpens, an_error_that_nothing_brought_about_leaves_no_agent_uncounted) {
   Script script = at_work_beside_a_store({"a", "b"});
   script.at(10s).worker_ends("b", 0, 0).reaps("b").group("b", "SUCCEEDED").enters_barrier("b");
