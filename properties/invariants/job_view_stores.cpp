@@ -110,11 +110,14 @@ bool JobView::serves_apart(AgentId id) const {
   });
 }
 
-/// It has connected to its store since it started, and stays with that connection.
+/// It has connected to its store since it started, and stays with that connection. Where jobs meet at
+/// one port, the store may be another job's.
 void JobView::perhaps_led_astray(Agent& agent, AgentId id, sim::WorldTime at) {
   if (agent.stage != Stage::starting || !ledger_.a_name_led_astray(agent.started, at)) return;
+  const Service* const own = latest_service(agent.job);
   const auto found = std::ranges::find_if(services_, [&](const Service& each) {
-    return each.current && each.led_astray && each.job == agent.job && each.agent != id;
+    const bool is_met = each.job == agent.job || (own != nullptr && own->port == each.port);
+    return each.current && each.led_astray && is_met && each.agent != id;
   });
   const bool serves = std::ranges::any_of(
       services_, [&](const Service& each) { return each.current && each.agent == id; });

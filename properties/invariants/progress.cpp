@@ -220,11 +220,11 @@ class Formation final : public Judge {
               {event.at, with.keep_alive + with.last_call + 2 * kSlack, id, kNoAgent, event.id});
   }
 
-  /// Of those that are joining. Every event asks, and few jobs are divided.
+  /// Of those that are joining. Every event asks, and few jobs are divided: only a job of whose agents
+  /// one serves beside its store, or is led to one that serves beside it.
   [[nodiscard]] bool enough_meet(JobId id) const {
-    const bool is_divided = std::ranges::any_of(view().services(), [&](const Service& store) {
-      return store.current && store.job == id && store.led_astray;
-    });
+    const bool is_divided = std::ranges::any_of(
+        view().services(), [](const Service& store) { return store.current && store.led_astray; });
     const Job& job = view().job(id);
     return !is_divided || std::ssize(joining_at_one_store(job, kNoAgent, view())) >= job.min_nodes;
   }

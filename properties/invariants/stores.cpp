@@ -235,6 +235,13 @@ using Kind = ToldOperation::Kind;
 /// etcd keeps a state for two hours after it was written.
 constexpr sim::Duration kLifeMin = std::chrono::hours(1);
 
+/// A name has led an agent of the job to the store.
+bool is_asked_by(JobId job, const Service& store, const JobView& view) {
+  return job != kNoJob && view.any_agent(job, [&](AgentId, const Agent& agent) {
+    return agent.led_to && &view.services()[*agent.led_to] == &store;
+  });
+}
+
 /// When the job's store changed, and as long as it was not clear which one that is.
 std::vector<RegisterHistory::Span> gaps_of(JobId job, const JobView& view) {
   std::vector<RegisterHistory::Span> out;
@@ -246,16 +253,18 @@ std::vector<RegisterHistory::Span> gaps_of(JobId job, const JobView& view) {
   std::map<JobId, std::int64_t> serving;
   std::int64_t all = 0;
   std::int64_t led_astray = 0;
+  std::int64_t anothers = 0;
   std::optional<sim::WorldTime> unclear;
   for (const auto& [event, change] : changes) {
     const auto& [service, begins] = change;
     const sim::WorldTime at = begins ? service->since : service->to;
     serving[service->job] += begins ? 1 : -1;
     all += begins ? 1 : -1;
+    if (service->job != job && is_asked_by(job, *service, view)) anothers += begins ? 1 : -1;
     if (service->job == job && service->led_astray) led_astray += begins ? 1 : -1;
     // An agent of another job serves this one only if no agent of its own does, or one that should
-    // not.
-    const std::int64_t own = serving[job] + (job == kNoJob ? 0 : serving[kNoJob]);
+    // not, or if a name has led to it.
+    const std::int64_t own = serving[job] + (job == kNoJob ? 0 : serving[kNoJob]) + anothers;
     const bool is_unclear = (own > led_astray ? own : all) > 1;
     if (is_unclear && !unclear) unclear = at;
     if (!is_unclear) out.push_back({std::exchange(unclear, std::nullopt).value_or(at), at});

@@ -190,6 +190,26 @@ TEST(StoreLinearizable, an_agent_that_a_name_led_astray_may_not_use_the_store_of
   EXPECT_THAT(told(false), HasSubstr("node b (pid 100) found no state"));
 }
 
+/// A wrong name has an agent of another job serve a store where this job's agents meet, and leads one
+/// of them there.
+TEST(StoreLinearizable, an_agent_that_a_name_led_to_the_store_of_another_job_reads_there) {
+  const auto told = [](bool by_a_name, std::int64_t port) {
+    Talk talk;
+    talk.script.process_ends("s", 50, -9).serves_store("a", 29400);
+    talk.at(1s).writes("a", 0, 1).at(2s).reads("b", 1);
+    if (by_a_name)
+      talk.at(4s).script.fault(0, "dns_alias", 0s, "a").fault_took_effect(0, "dns_alias");
+    talk.script.settings.run_id = "other";
+    talk.at(5s).script.agent_starts("d").serves_store("d", port).settings.run_id = "job";
+    talk.at(6s).writes("b", 1, 2).script.agent_starts("e").joining("e");
+    talk.at(7s).reads("e", 0).at(8s).reads("b", 2);
+    return witnesses(talk.end(), kLinearizable);
+  };
+  EXPECT_THAT(told(true, 29400), IsEmpty());
+  EXPECT_THAT(told(true, 29500), HasSubstr("node e (pid 100) found no state")) << "not met there";
+  EXPECT_THAT(told(false, 29400), HasSubstr("node e (pid 100) found no state"));
+}
+
 TEST(StoreLinearizable, keys_that_ended_too_soon_are_gone) {
   Talk talk = of_one_mind();
   talk.at(4s).script.emit("s", 50, ev::etcd_misbehaved, {"expiry"});
