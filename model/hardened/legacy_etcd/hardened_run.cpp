@@ -6,6 +6,7 @@
 #include "model/etcd/signature.h"
 #include "model/hardened/legacy_etcd/lasting_renewal.h"
 #include "model/rendezvous/core/errors.h"
+#include "model/signals/signal_gate.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
@@ -15,6 +16,25 @@ namespace {
 constexpr const char* kIsBack = "_is_back";
 /// As kIsBack, of a place that its node has claimed.
 constexpr const char* kClaim = ".claim";
+/// For how long a node that has a place asks an etcd again that cannot be reached, and the pause before
+/// each time. The others wait ten seconds for a node that does not confirm its place.
+constexpr sim::Duration kHoldMax = std::chrono::seconds(3);
+constexpr sim::Duration kHoldAgain = std::chrono::milliseconds(200);
+
+/// Of what may be asked twice.
+template <class Call>
+auto insisted(sim::Ports& ports, Call call) -> decltype(call()) {
+  const auto now = [&] { return ports.clock.monotonic_now(); };
+  const sim::MonotonicTime until = now() + kHoldMax;
+  for (;;) {
+    try {
+      return call();
+    } catch (const EtcdConnectionError&) {
+      if (now() >= until) throw;
+    }
+    interruptible_sleep(ports, kHoldAgain);
+  }
+}
 
 }  // namespace
 
@@ -69,8 +89,11 @@ bool HardenedLegacyEtcdRun::has_been_emptied() {
 
 bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
   HOOKE_CHECK(rank >= 0, "a place has a rank");
-  try {
+  const auto create = [&] {
     client_->put(claim_path(version, rank), {.value = owner_, .previous_exists = false});
+  };
+  try {
+    insisted(ports_, create);
     return true;
   } catch (const EtcdError& error) {
     if (error.code() != EtcdV2Client::kExists) throw;
@@ -80,8 +103,9 @@ bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
 
 bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank) {
   HOOKE_CHECK(!owner_.empty(), "a claim is signed");
+  const auto owner = [&] { return client_->get(claim_path(version, rank)).node.value; };
   try {
-    return client_->get(claim_path(version, rank)).node.value == owner_;
+    return insisted(ports_, owner) == owner_;
   } catch (const EtcdError& error) {
     if (error.code() == EtcdV2Client::kKeyNotFound) return false;
     throw;

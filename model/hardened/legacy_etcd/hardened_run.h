@@ -35,9 +35,10 @@ class HardenedLegacyEtcdRun final : public LegacyEtcdRun {
   bool has_been_emptied();
 
   // ---- members of a version ----
-  /// Holds a place in a version that is still forming. False when it is another node's.
+  /// Holds a place in a version that is still forming; through a short outage, or the version would be
+  /// lost to all for ten seconds. False when it is another node's.
   bool claim(std::int64_t version, std::int64_t rank);
-  /// claim() has been called for that place, in this etcd, and it is not another's.
+  /// claim() has been called for that place, in this etcd, and it is not another's. Likewise.
   bool holds_claim(std::int64_t version, std::int64_t rank);
   /// The member goes now; nothing when the key is not there, or is another's.
   void drop_keep_alive(const std::string& keep_alive);

@@ -23,12 +23,14 @@ class LegacyEtcdRuns : public testing::Test {
   /// `Run` is LegacyEtcdRun or HardenedLegacyEtcdRun; the second one is of another node.
   template <class Run>
   void with_etcd(const std::function<void(Ports&, Run&, Run&)>& body) {
-    world_.start(world_.node("s"), "server", [this](Ports& ports) {
+    etcd_ = world_.node("s");
+    world_.start(etcd_, "server", [this](Ports& ports) {
       EtcdV2Server server(ports, kRunPort, modes_);
       world::park_for_ever(ports);
       return 0;
     });
-    world_.start(world_.node("a"), "node", [&, this](Ports& ports) {
+    node_ = world_.node("a");
+    world_.start(node_, "node", [&, this](Ports& ports) {
       sleep(ports, 1s);
       EtcdOptions options;
       options.server.endpoint = {"s", kRunPort};
@@ -53,6 +55,7 @@ class LegacyEtcdRuns : public testing::Test {
 
   std::shared_ptr<EtcdMisbehaviour> modes_ = std::make_shared<EtcdMisbehaviour>();
   world::TestWorld world_;
+  sim::NodeId etcd_{}, node_{};
   bool done_ = false;
 };
 
@@ -135,6 +138,29 @@ TEST_F(LegacyEtcdRuns, give_each_place_to_one_node_alone) {
         modes_->expire(felt);
         sleep(ports, 3s);
         EXPECT_FALSE(run.holds_claim(1, 0)) << "etcd has lost it";
+      });
+}
+
+/// A node that gave up its place would keep the others from it for ten seconds.
+TEST_F(LegacyEtcdRuns, hold_on_to_a_place_through_a_short_outage) {
+  with_etcd<HardenedLegacyEtcdRun>(
+      [this](Ports& ports, HardenedLegacyEtcdRun& run, HardenedLegacyEtcdRun&) {
+        const auto cut_off_for = [&](sim::Duration span) {
+          world_.inject(world::FaultKind::net_loss, [&](world::Fault& fault) {
+            fault.paths = {{node_}, {etcd_}, true};
+            fault.ratio_ppm = 1'000'000;
+            fault.duration = span;
+          });
+        };
+        run.create_version(1);
+        cut_off_for(500ms);
+        EXPECT_TRUE(run.claim(1, 0));
+        cut_off_for(500ms);
+        EXPECT_TRUE(run.holds_claim(1, 0));
+        const auto begin = ports.clock.monotonic_now();
+        cut_off_for(20s);
+        EXPECT_THROW(static_cast<void>(run.claim(1, 0)), EtcdConnectionError);
+        EXPECT_LT(ports.clock.monotonic_now() - begin, 4s);
       });
 }
 
