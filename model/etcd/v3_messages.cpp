@@ -1,6 +1,7 @@
 // A reader of fields that knows both spellings of a name, and each message in its terms.
 #include "model/etcd/v3_messages.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -64,12 +65,16 @@ class Fields {
  public:
   explicit Fields(const json& object) : object_(object) {
     if (!object.is_object()) refuse_type(object, "map[string]json.RawMessage");
+    // Most clients write no name in that way.
+    const auto is_capital = [](char c) { return 'A' <= c && c <= 'Z'; };
+    for (const auto& [name, value] : object.get_ref<const json::object_t&>())
+      has_capitals_ = has_capitals_ || std::ranges::any_of(name, is_capital);
   }
 
   [[nodiscard]] const json* find(const char* name) const {
     auto found = object_.find(name);
     const bool has_joints = std::string_view(name).find('_') != std::string_view::npos;
-    if (found == object_.end() && has_joints) found = object_.find(camel(name));
+    if (found == object_.end() && has_joints && has_capitals_) found = object_.find(camel(name));
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
   [[nodiscard]] sim::Value value(const char* name) const {
@@ -123,6 +128,7 @@ class Fields {
 
  private:
   const json& object_;
+  bool has_capitals_ = false;  ///< in the name of a field
 };
 
 EtcdV3RangeRequest range_of(const Fields& in) {
