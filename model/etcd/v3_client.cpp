@@ -80,22 +80,23 @@ auto understood(const sim::Value& text, Use use) {
   }
 }
 
-/// What the answer to a transaction says that has come to a range.
-EtcdV3Read read_of_transaction(const json& answer) {
-  EtcdV3Read read = read_of(answer.at("responses").at(0).at("response_range"));
-  read.revision = number_in(answer.at("header"), "revision");
-  return read;
+EtcdV3TransactionAnswer transaction_answer_of(const json& answer) {
+  EtcdV3TransactionAnswer out;
+  out.succeeded = answer.value("succeeded", false);
+  out.revision = number_in(answer.at("header"), "revision");
+  if (!out.succeeded) out.entry = read_of(answer.at("responses").at(0).at("response_range")).entry;
+  return out;
 }
 
-/// A server in the same program tells many clients the same: its text is understood once, in one way.
-EtcdV3Read read_in(const sim::Value& text, EtcdV3Read (*way)(const json&)) {
+/// A server in the same program tells many clients the same: its text is understood once in each
+/// `way`, and so does nothing but the text count in how.
+template <class Said>
+Said said_in(const sim::Value& text, int way, Said (*how)(const json&)) {
   const auto* const told = dynamic_cast<const StoredText*>(text.payload().get());
-  if (told == nullptr) return understood(text, way);
-  std::shared_ptr<const void>& reading = told->reading(StoredText::kAsEtcdRange);
-  if (reading == nullptr) {
-    reading = std::make_shared<const EtcdV3Read>(understood(text, way));
-  }
-  return *static_cast<const EtcdV3Read*>(reading.get());
+  if (told == nullptr) return understood(text, how);
+  std::shared_ptr<const void>& reading = told->reading(way);
+  if (reading == nullptr) reading = std::make_shared<const Said>(understood(text, how));
+  return *static_cast<const Said*>(reading.get());
 }
 
 /// Throws what an answer with an error in it says.
@@ -113,30 +114,6 @@ void check_refusal(int status, const std::string& body) {
       document["code"].get<int>(),
       "etcd: " + (message != document.end() && message->is_string() ? message->get<std::string>()
                                                                     : "refused"));
-}
-
-/// Puts `value` under `key` if that was last changed at `revision`, with `there` in it where that is
-/// given, and reads it otherwise. Nothing in it has to be escaped.
-std::string transaction(const std::string& key, const sim::Value& value, std::int64_t lease,
-                        std::int64_t revision, const sim::Value* there) {
-  HOOKE_CHECK(!key.empty() && lease >= 0, "a transaction is about a key");
-  const std::string name = base64(key);
-  const sim::Value put = base64_encode(value);
-  const sim::Value expected = there == nullptr ? sim::Value() : base64_encode(*there);
-  constexpr std::size_t kFrame = 300;
-  std::string out;
-  out.reserve(3 * name.size() + put.size() + expected.size() + kFrame);
-  const auto add = [&out](const auto&... parts) { (out.append(parts), ...); };
-  add(R"({"compare":[{"key":")", name, R"(","mod_revision":")", std::to_string(revision),
-      R"(","target":"MOD"})");
-  if (there != nullptr) {
-    add(R"(,{"key":")", name, R"(","target":"VALUE","value":")", expected.bytes(), R"("})");
-  }
-  add(R"(],"failure":[{"request_range":{"key":")", name,
-      R"("}}],"success":[{"request_put":{"key":")", name);
-  if (lease != 0) add(R"(","lease":")", std::to_string(lease));
-  add(R"(","value":")", put.bytes(), R"("}}]})");
-  return out;
 }
 
 /// The key right after all those that begin with `prefix`.
@@ -166,13 +143,18 @@ EtcdV3Read EtcdV3Client::get(const std::string& key, std::int64_t revision) {
   if (revision == 0 && options_.by_quorum) return get_agreed(key);
   std::string body = R"({"key":")" + base64(key);
   if (revision != 0) body.append(R"(","revision":")").append(std::to_string(revision));
-  return read_in(post("/v3/kv/range", body.append(R"("})"), true), read_of);
+  return said_in(post("/v3/kv/range", body.append(R"("})"), true), StoredText::kAsEtcdRange,
+                 read_of);
 }
 
 EtcdV3Read EtcdV3Client::get_agreed(const std::string& key) {
-  constexpr std::int64_t kNever = -1;  // no revision is negative
-  const std::string body = transaction(key, sim::Value(), 0, kNever, nullptr);
-  return read_in(post("/v3/kv/txn", body, true), read_of_transaction);
+  if (agreed_key_ != key) {
+    agreed_read_ = sim::Value(std::make_shared<EtcdV3Transaction>(EtcdV3Transaction::reading(key)));
+    agreed_key_ = key;
+  }
+  EtcdV3TransactionAnswer told = answer_to(agreed_read_, true);
+  if (told.succeeded) no_etcd("what has no revision has happened");
+  return {std::move(told.entry), told.revision};
 }
 
 std::map<std::string, sim::Value> EtcdV3Client::list(const std::string& prefix) {
@@ -237,17 +219,21 @@ EtcdV3Entry EtcdV3Client::before(const std::string& key, std::int64_t revision) 
 EtcdV3Write EtcdV3Client::transact(const std::string& key, const sim::Value& value,
                                    std::int64_t revision, std::int64_t lease,
                                    const sim::Value* there) {
-  const std::string body = transaction(key, value, lease, revision, there);
-  return understood(post("/v3/kv/txn", body, false), [&](const json& answer) {
-    EtcdV3Write write;
-    write.written = answer.value("succeeded", false);
-    if (write.written) {
-      write.present = {value, number_in(answer.at("header"), "revision")};
-    } else {
-      write.present = read_of(answer.at("responses").at(0).at("response_range")).entry;
-    }
-    return write;
-  });
+  EtcdV3Transaction::Put put{key, value, lease, revision};
+  if (there != nullptr) put.there = *there;
+  EtcdV3TransactionAnswer told =
+      answer_to(sim::Value(std::make_shared<EtcdV3Transaction>(put)), false);
+  EtcdV3Write write;
+  write.written = told.succeeded;
+  write.present = told.succeeded ? EtcdV3Entry{value, told.revision} : std::move(told.entry);
+  return write;
+}
+
+EtcdV3TransactionAnswer EtcdV3Client::answer_to(const sim::Value& transaction, bool repeatable) {
+  HttpRequest asked = request("/v3/kv/txn", "");
+  asked.whole = transaction;
+  return said_in(answer(std::move(asked), repeatable), StoredText::kAsEtcdTransaction,
+                 transaction_answer_of);
 }
 
 bool EtcdV3Client::remove(const std::string& key) {
@@ -312,14 +298,15 @@ void EtcdV3Client::authenticate() {
 
 HttpRequest EtcdV3Client::request(const std::string& path, const std::string& body) const {
   HOOKE_CHECK(path.starts_with("/v3/"), "what is asked for is of the v3 API");
+  HOOKE_CHECK(body.empty() || (body.starts_with('{') && body.ends_with('}')),
+              "a message is an object");
   return {"POST", path, body, "application/json", token_};
 }
 
-sim::Value EtcdV3Client::post(const std::string& path, const std::string& body, bool repeatable) {
-  HOOKE_CHECK(body.starts_with('{') && body.ends_with('}'), "a message is an object");
+sim::Value EtcdV3Client::answer(HttpRequest request, bool repeatable) {
   const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + options_.read_timeout;
   for (bool renewed = false;;) {
-    HttpResponse response = cluster_.exchange(request(path, body), deadline, repeatable);
+    HttpResponse response = cluster_.exchange(request, deadline, repeatable);
     std::optional<EtcdError> refused;
     try {
       check_refusal(response.status, response.text());
@@ -338,6 +325,7 @@ sim::Value EtcdV3Client::post(const std::string& path, const std::string& body, 
     // A session that has ended, as it does after five minutes without use.
     if (refused->code() != kUnauthenticated || token_.empty() || renewed) throw *refused;
     authenticate();
+    request.authorization = token_;
     renewed = true;
   }
 }

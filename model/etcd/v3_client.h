@@ -9,16 +9,10 @@
 #include <string>
 
 #include "model/etcd/cluster.h"
+#include "model/etcd/v3_transaction.h"
 #include "sim/port/buffer.h"
 
 namespace hooke::model {
-
-/// What stands under a key.
-struct EtcdV3Entry {
-  sim::Value value;
-  std::int64_t revision = 0;  ///< of its last change; 0: the key is not there
-  [[nodiscard]] bool exists() const { return revision != 0; }
-};
 
 /// What a read saw, and when.
 struct EtcdV3Read {
@@ -101,8 +95,13 @@ class EtcdV3Client {
   EtcdV3Entry before(const std::string& key, std::int64_t revision);
   void authenticate();
   /// Posts `body`, a JSON text; returns the answer's. `repeatable`: may be asked twice.
-  sim::Value post(const std::string& path, const std::string& body, bool repeatable);
+  sim::Value post(const std::string& path, const std::string& body, bool repeatable) {
+    return answer(request(path, body), repeatable);
+  }
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& body) const;
+  sim::Value answer(HttpRequest request, bool repeatable);
+  /// `transaction`: a value of that type.
+  EtcdV3TransactionAnswer answer_to(const sim::Value& transaction, bool repeatable);
   EtcdV3Write transact(const std::string& key, const sim::Value& value, std::int64_t revision,
                        std::int64_t lease, const sim::Value* there);
   /// A write that never happens, which only a quorum can tell.
@@ -111,7 +110,9 @@ class EtcdV3Client {
   sim::Ports& ports_;
   EtcdOptions options_;
   EtcdCluster cluster_;
-  std::string token_;  ///< of the session, with authentication
+  std::string token_;       ///< of the session, with authentication
+  std::string agreed_key_;  ///< the last one that was read by get_agreed()
+  sim::Value agreed_read_;  ///< and the transaction
 };
 
 }  // namespace hooke::model

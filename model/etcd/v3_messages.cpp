@@ -170,7 +170,7 @@ EtcdV3Compare compare_of(const Fields& in) {
   out.range_end = in.bytes("range_end");
   constexpr std::array kFields{"version", "create_revision", "mod_revision", "value", "lease"};
   if (out.target == EtcdV3Compare::value) {
-    out.bytes = in.bytes("value");
+    out.bytes = in.value("value");
   } else if (out.target >= 0 && out.target < std::ssize(kFields)) {
     out.number = in.number(kFields[static_cast<std::size_t>(out.target)]);
   }

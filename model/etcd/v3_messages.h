@@ -57,7 +57,7 @@ struct EtcdV3Compare {
   std::int64_t result = equal, target = version;
   std::string key, range_end;
   std::int64_t number = 0;  ///< of the field that belongs to the target
-  std::string bytes;        ///< with the target value
+  sim::Value bytes;         ///< with the target value
 };
 struct EtcdV3Operation;
 struct EtcdV3TxnRequest {

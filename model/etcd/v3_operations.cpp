@@ -123,7 +123,8 @@ bool holds_for(const EtcdV3Compare& compare, const EtcdV3KeyValue& entry) {
     case EtcdV3Compare::create: return is(entry.create_revision);
     case EtcdV3Compare::mod: return is(entry.mod_revision);
     case EtcdV3Compare::value:
-      return compares(compare.result, entry.value.bytes().compare(compare.bytes));
+      if (compare.result == EtcdV3Compare::equal) return entry.value == compare.bytes;
+      return compares(compare.result, entry.value.bytes().compare(compare.bytes.bytes()));
     case EtcdV3Compare::lease: return is(entry.lease);
     default: return compares(compare.result, 0);
   }

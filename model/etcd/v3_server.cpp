@@ -11,6 +11,7 @@
 #include "model/etcd/json_text.h"
 #include "model/etcd/v3_operations.h"
 #include "model/etcd/v3_told_answers.h"
+#include "model/etcd/v3_transaction.h"
 #include "model/etcd/v3_watches.h"
 #include "model/observe/trace_events.h"
 #include "model/store/stored_text.h"
@@ -79,7 +80,9 @@ class EtcdV3Server::Service : public std::enable_shared_from_this<Service> {
   Json leases(const std::string& body);
   Json members(const std::string& body);
   Json status(const std::string& body);
-  Json authenticate(const std::string& body);
+  Json authenticate(const std::string&) {
+    throw Refusal{Refusal::kFailedPrecondition, "etcdserver: authentication is not enabled"};
+  }
   void watch(const Exchange& exchange) { watches_.open(exchange); }
   void range(const Exchange& exchange);
   void transact(const Exchange& exchange);
@@ -152,7 +155,7 @@ void EtcdV3Server::Service::handle(const Exchange& exchange) {
     if (const auto* const converse = std::get_if<Converses>(&call->how))
       return (this->**converse)(exchange);
     const std::int64_t before = keys_.revision();
-    const std::string answer = json_text((this->*std::get<Answers>(call->how))(query.body));
+    const std::string answer = json_text((this->*std::get<Answers>(call->how))(query.text()));
     may_time_out(before);
     exchange->answer(200, answer);
   } catch (const Refusal& refusal) {
@@ -184,7 +187,7 @@ void EtcdV3Server::Service::commit() {
 }
 
 void EtcdV3Server::Service::range(const Exchange& exchange) {
-  const std::string& body = exchange->query().body;
+  const std::string& body = exchange->query().text();
   if (const auto* const told = stale_ ? nullptr : told_ranges_.find(body)) {
     if (told->needs_leader) require_leader();
     return exchange->answer(200, told->text, {});
@@ -197,13 +200,18 @@ void EtcdV3Server::Service::range(const Exchange& exchange) {
 }
 
 void EtcdV3Server::Service::transact(const Exchange& exchange) {
-  const std::string& body = exchange->query().body;
-  if (const auto* const told = told_transactions_.find(body))
+  const HttpQuery& query = exchange->query();
+  const auto* const known = dynamic_cast<const EtcdV3Transaction*>(query.whole.payload().get());
+  const bool may_repeat = known == nullptr || known->only_reads();
+  if (const auto* const told = may_repeat ? told_transactions_.find(query.text()) : nullptr)
     return exchange->answer(200, told->text, {});
   const std::int64_t before = keys_.revision();
-  const sim::Value text(std::make_shared<StoredText>(
-      json_text(committed(operations_.transact(read_etcd_txn(body))))));
-  if (keys_.revision() == before) told_transactions_.keep(body, {text});
+  const Json answer = committed(
+      operations_.transact(known == nullptr ? read_etcd_txn(query.text()) : known->request()));
+  const sim::Value text = known == nullptr
+                              ? sim::Value(std::make_shared<StoredText>(json_text(answer)))
+                              : told_with(answer, *known, keys_);
+  if (may_repeat && keys_.revision() == before) told_transactions_.keep(query.text(), {text});
   may_time_out(before);
   exchange->answer(200, text, {});
 }
@@ -253,10 +261,6 @@ Json EtcdV3Server::Service::status(const std::string&) {
   return out;
 }
 
-Json EtcdV3Server::Service::authenticate(const std::string&) {
-  throw Refusal{Refusal::kFailedPrecondition, "etcdserver: authentication is not enabled"};
-}
-
 // ---- leases -------------------------------------------------------------------------------------
 
 Json EtcdV3Server::Service::grant(const std::string& body) {
@@ -303,30 +307,27 @@ Json EtcdV3Server::Service::time_to_live(const std::string& body) {
   const sim::Duration left = lease->expires - ports_.clock.monotonic_now();
   put_number(out, "TTL", left / 1s);
   put_number(out, "grantedTTL", lease->ttl);
-  if (request.keys) {
-    for (const std::string& key : lease->keys) out["keys"].push_back(etcd_base64(key));
-  }
+  if (!request.keys) return out;
+  for (const std::string& key : lease->keys) out["keys"].push_back(etcd_base64(key));
   return out;
 }
 
 Json EtcdV3Server::Service::leases(const std::string&) {
   Json out = with_header(keys_.revision());
-  for (const auto& [id, lease] : leases_.all()) {
+  for (const auto& [id, lease] : leases_.all())
     out["leases"].push_back({{"ID", std::to_string(id)}});
-  }
   return out;
 }
 
 void EtcdV3Server::Service::keep_alive(const Exchange& exchange) {
-  const auto requests = read_etcd_leases(exchange->query().body);
+  const auto requests = read_etcd_leases(exchange->query().text());
   exchange->begin(200);
   std::string results;
   for (const EtcdV3LeaseRequest& request : requests) {
     Json result = with_header(keys_.revision());
     put_number(result, "ID", request.id);
-    if (leases_.renew(request.id, ports_.clock.monotonic_now())) {
+    if (leases_.renew(request.id, ports_.clock.monotonic_now()))
       put_number(result, "TTL", leases_.find(request.id)->ttl);
-    }
     results += json_text(Json{{"result", std::move(result)}}) + "\n";
   }
   exchange->finish(results);

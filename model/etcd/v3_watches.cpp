@@ -146,7 +146,7 @@ EtcdV3Watches::~EtcdV3Watches() = default;
 
 void EtcdV3Watches::open(const std::shared_ptr<HttpExchange>& exchange) {
   HOOKE_CHECK(exchange != nullptr, "a stream of watches has a client");
-  const auto requests = read_etcd_watches(exchange->query().body);
+  const auto requests = read_etcd_watches(exchange->query().text());
   std::erase_if(streams_, [](const auto& stream) { return stream->gone(); });
   streams_.push_back(std::make_shared<Stream>(*this, exchange));
   const auto stream = streams_.back();

@@ -31,6 +31,8 @@ void append_text(std::string& out, const sim::Endpoint& endpoint) {
 sim::Value bytes_of(const HttpRequest& request, const HttpServer& server) {
   HOOKE_CHECK(!request.method.empty() && request.target.starts_with('/'),
               "a request has a method, and a target that begins with a slash");
+  HOOKE_CHECK(request.body.empty() || request.whole.empty(), "a request has one body");
+  const std::size_t body_bytes = request.body.size() + request.whole.size();
   std::string out;
   out.reserve(request.target.size() + request.authorization.size() + request.body.size() + 200);
   const auto field = [&out](std::string_view name, std::string_view value) {
@@ -43,11 +45,16 @@ sim::Value bytes_of(const HttpRequest& request, const HttpServer& server) {
   if (!request.authorization.empty()) field("Authorization", request.authorization);
   // A length of none is said where a body would be expected.
   const bool expected = request.method == "POST" || request.method == "PUT";
-  if (expected || !request.body.empty()) {
-    field("Content-Length", std::to_string(request.body.size()));
-  }
+  if (expected || body_bytes > 0) field("Content-Length", std::to_string(body_bytes));
   out.append("\r\n").append(request.body);
-  return sim::Value(std::make_shared<HttpRequestText>(std::move(out)));
+  return sim::Value(std::make_shared<HttpRequestText>(std::move(out), request.whole));
+}
+
+/// What has the same bytes; of two values only the very same.
+bool are_alike(const HttpRequest& a, const HttpRequest& b) {
+  return a.whole.payload() == b.whole.payload() && a.body == b.body && a.target == b.target &&
+         a.method == b.method && a.content_type == b.content_type &&
+         a.authorization == b.authorization;
 }
 
 sim::Outcome<sim::Done> send(sim::Stream& stream, const sim::Value& bytes) {
@@ -280,7 +287,7 @@ HttpResponse HttpClient::exchange(const HttpRequest& request, sim::MonotonicTime
   std::unique_ptr<sim::Stream> stream = std::move(stream_);
   if (stream == nullptr) stream = connected(ports_, server_, deadline);
   HOOKE_CHECK(stream != nullptr, "a request is sent on a connection");
-  if (asked_text_.empty() || asked_ != request) {
+  if (asked_text_.empty() || !are_alike(asked_, request)) {
     asked_text_ = bytes_of(request, server_);
     asked_ = request;
   }

@@ -21,8 +21,8 @@ struct HttpRequest {
   std::string body;
   std::string content_type;   ///< of the body; empty: none is named
   std::string authorization;  ///< value of that header; empty: none is sent
-
-  friend bool operator==(const HttpRequest&, const HttpRequest&) = default;
+  /// The body instead of `body`: a service in the same program gets the very value.
+  sim::Value whole{};
 };
 
 struct HttpResponse {

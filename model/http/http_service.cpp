@@ -25,7 +25,7 @@ constexpr std::size_t kUnreadBytesMax = kBodyBytesMax;
 
 struct UnderstoodQuery {
   HttpQuery query;
-  bool keeps_connection;
+  bool keeps_connection = false;
 };
 
 class HttpService::Connection final : public sim::StreamHandler,
@@ -89,8 +89,10 @@ class HttpService::Connection final : public sim::StreamHandler,
   void on_request(const std::shared_ptr<const HttpRequestText>& text, sim::Buffer& received);
   void handle(const std::shared_ptr<const UnderstoodQuery>& asked);
   void read_requests();
-  /// Takes the request out of the parser.
-  [[nodiscard]] HttpQuery query();
+  /// Takes the request out of the parser; `whole`: its body, where the parser has not read that.
+  [[nodiscard]] std::shared_ptr<const UnderstoodQuery> take_query(const sim::Value& whole);
+  /// The text has a body that no parser has to read.
+  void understand_head(const HttpRequestText& text);
 
   HttpService& service_;
   std::uint64_t number_;
@@ -170,24 +172,43 @@ class HttpService::Exchange final : public HttpExchange {
   Stage stage_ = Stage::asked;
 };
 
-HttpQuery HttpService::Connection::query() {
+std::shared_ptr<const UnderstoodQuery> HttpService::Connection::take_query(
+    const sim::Value& whole) {
   auto& message = parser_->get();
-  HOOKE_CHECK(parser_->is_done(), "a query is read when its request is whole");
-  HttpQuery out;
+  HOOKE_CHECK(whole.empty() ? parser_->is_done() : parser_->is_header_done(),
+              "a query is read when its request is whole");
+  auto asked = std::make_shared<UnderstoodQuery>();
+  asked->keeps_connection = message.keep_alive();
+  HttpQuery& out = asked->query;
   out.method = std::string(message.method_string());
   add_target({message.target().data(), message.target().size()}, out);
   out.body = std::move(message.body());
   out.authorization = std::string(message[http::field::authorization]);
   const std::string type(message[http::field::content_type]);
+  out.whole = whole;
   if (type.starts_with("application/x-www-form-urlencoded")) {
-    add_parameters(out.body, out);
+    add_parameters(out.text(), out);
   }
-  return out;
+  return asked;
+}
+
+void HttpService::Connection::understand_head(const HttpRequestText& text) {
+  boost::system::error_code error;
+  const std::string& head = text.head();
+  const std::size_t read =
+      parser().put(boost::beast::net::const_buffer(head.data(), head.size()), error);
+  HOOKE_CHECK(!error && read == head.size() && parser_->content_length() == text.body().size(),
+              "a client in this program writes the head of its body");
+  text.understand(take_query(text.body()));
+  parser_.reset();
 }
 
 void HttpService::Connection::on_request(const std::shared_ptr<const HttpRequestText>& text,
                                          sim::Buffer& received) {
   const auto self = shared_from_this();  // an answer may end the connection
+  const std::size_t body_bytes = text->body().size();
+  const bool is_value = body_bytes > 0 && body_bytes <= kBodyBytesMax;
+  if (is_value && text->reading() == nullptr && !stream_->backed_up()) understand_head(*text);
   if (text->reading() != nullptr && !stream_->backed_up()) {
     received.drop(text->size());
     reading_ = true;
@@ -231,8 +252,7 @@ void HttpService::Connection::read_requests() {
       if (error == http::error::need_more) break;
       continue;
     }
-    const auto asked = std::make_shared<const UnderstoodQuery>(
-        UnderstoodQuery{query(), parser.get().keep_alive()});
+    const auto asked = take_query({});
     if (unread_text_ != nullptr && done == unread_text_->size()) unread_text_->understand(asked);
     unread_text_ = nullptr;
     handle(asked);

@@ -24,6 +24,9 @@ struct HttpQuery {
   std::map<std::string, std::string> parameters;
   std::string body;
   std::string authorization;  ///< the header of that name, empty without it
+  /// The body as a client in the same program gave it, where it did so; `body` is empty then.
+  sim::Value whole{};
+  [[nodiscard]] const std::string& text() const { return whole.empty() ? body : whole.bytes(); }
 };
 
 using HttpHeaders = std::map<std::string, std::string>;

@@ -31,9 +31,37 @@ class UnderstoodText final : public sim::Payload {
   mutable std::shared_ptr<const Reading> reading_;
 };
 
-/// A whole request; what a service makes of it is the service's.
+/// What a service makes of a request is the service's.
 struct UnderstoodQuery;
-using HttpRequestText = UnderstoodText<UnderstoodQuery>;
+
+/// A whole request. Its body may be a value, of which no bytes are made for a service in the same
+/// program.
+class HttpRequestText final : public sim::Payload {
+ public:
+  /// `head`: all that comes before `body`.
+  HttpRequestText(std::string head, sim::Value body)
+      : head_(std::move(head)), body_(std::move(body)) {}
+  [[nodiscard]] std::size_t size() const override { return head_.size() + body_.size(); }
+  [[nodiscard]] const std::string& bytes() const override {
+    if (body_.empty()) return head_;
+    if (bytes_.empty()) bytes_ = head_ + body_.bytes();
+    return bytes_;
+  }
+  [[nodiscard]] const std::string& head() const { return head_; }
+  [[nodiscard]] const sim::Value& body() const { return body_; }
+
+  /// As in UnderstoodText.
+  [[nodiscard]] const std::shared_ptr<const UnderstoodQuery>& reading() const { return reading_; }
+  void understand(std::shared_ptr<const UnderstoodQuery> reading) const {
+    reading_ = std::move(reading);
+  }
+
+ private:
+  std::string head_;
+  sim::Value body_;
+  mutable std::string bytes_;
+  mutable std::shared_ptr<const UnderstoodQuery> reading_;
+};
 
 /// Names as they came.
 using HttpFields = std::vector<std::pair<std::string, std::string>>;

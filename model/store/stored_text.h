@@ -28,11 +28,12 @@ class StoredText final : public sim::Payload {
   }
 
   // Ways of reading.
-  static constexpr int kAsEtcdRange = -4;    ///< what EtcdV3Client::get makes of it
-  static constexpr int kAsLegacyState = -3;  ///< what decode_legacy_state makes of it
-  static constexpr int kAsEtcdAnswer = -2;   ///< what a client of etcd's v2 API makes of it
-  static constexpr int kAsBase64 = -1;       ///< what base64_decode makes of it
-  static constexpr int kAsState = 0;         ///< and from there on: decode_state, for each variant
+  static constexpr int kAsEtcdTransaction = -5;  ///< what an EtcdV3Client makes of that answer
+  static constexpr int kAsEtcdRange = -4;        ///< what EtcdV3Client::get makes of it
+  static constexpr int kAsLegacyState = -3;      ///< what decode_legacy_state makes of it
+  static constexpr int kAsEtcdAnswer = -2;       ///< what a client of etcd's v2 API makes of it
+  static constexpr int kAsBase64 = -1;           ///< what base64_decode makes of it
+  static constexpr int kAsState = 0;  ///< and from there on: decode_state, for each variant
 
  private:
   std::string bytes_;

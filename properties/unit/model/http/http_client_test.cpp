@@ -124,6 +124,47 @@ TEST_F(Http, is_given_the_very_body_of_a_service_in_the_same_program) {
   });
 }
 
+/// A value that counts how often its bytes are made.
+class CountedText final : public sim::Payload {
+ public:
+  [[nodiscard]] std::size_t size() const override { return text_.size(); }
+  [[nodiscard]] const std::string& bytes() const override { return ++made, text_; }
+  mutable int made = 0;
+
+ private:
+  std::string text_ = "a=b+c&d=%20";
+};
+
+TEST_F(Http, gives_a_service_in_the_same_program_the_very_body) {
+  run({}, [&](sim::Ports& ports, Script&) {
+    const auto body = std::make_shared<const CountedText>();
+    std::vector<HttpQuery> asked;
+    HttpService service(ports, sim::PortNumber{81},
+                        [&](const std::shared_ptr<HttpExchange>& exchange) {
+                          asked.push_back(exchange->query());
+                          exchange->answer(200, "told");
+                        });
+    HttpClient client(ports, HttpServer{{"n", sim::PortNumber{81}}, std::nullopt});
+    HttpRequest request{"PUT", "/a?x=y", "", "text/plain", "Basic eDp5"};
+    request.whole = sim::Value(body);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(client.exchange(request, world::in(ports, 5s)).text(), "told");
+    ASSERT_EQ(asked.size(), 2U);
+    for (const HttpQuery& query : asked) {
+      EXPECT_EQ(query.whole.payload(), body);
+      EXPECT_EQ(query.method + query.path + query.authorization, "PUT/aBasic eDp5");
+      EXPECT_EQ(query.parameters, (std::map<std::string, std::string>{{"x", "y"}}));
+      EXPECT_EQ(query.body, "");
+    }
+    EXPECT_EQ(body->made, 0);
+    request.content_type = "application/x-www-form-urlencoded";
+    static_cast<void>(client.exchange(request, world::in(ports, 5s)));
+    EXPECT_EQ(asked.back().parameters,
+              (std::map<std::string, std::string>{{"a", "b c"}, {"d", " "}, {"x", "y"}}));
+    EXPECT_EQ(asked.back().text(), "a=b+c&d=%20");
+  });
+}
+
 /// What a service is asked and its client told, one line for each request; `clients` take turns.
 std::vector<std::string> dialogue(sim::Ports& ports, std::size_t clients) {
   std::vector<std::string> said;
