@@ -57,7 +57,7 @@ constexpr std::array kCosts{
     Costs{"etcd-v2", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12, false},
     Costs{"etcd-v3", 1s, 2, 3, 6, 1, 4, 2, 5, 0, 12, false},
     Costs{"etcd", 0s, 2, 1, 8, 2, 4, 5, 5, 2, 12, true},
-    Costs{"static", 0s, 1, 0, 6, 1, 100, 2, 5, 0, 6, false},
+    Costs{"static", 1s, 2, 0, 6, 1, 100, 2, 5, 0, 6, false},
 };
 
 /// nullptr: nothing is known of this backend, and nothing is judged.

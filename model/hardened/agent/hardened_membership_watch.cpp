@@ -9,8 +9,9 @@
 namespace hooke::model {
 namespace {
 
-/// How often it is asked whether the work of this agent has been done by another one.
-constexpr sim::Duration kDoneLook = std::chrono::seconds(1);
+/// How often the store of a job without rounds (static) is asked, which all agents of the job do. Where
+/// there are rounds, what was read of them is kept for as long.
+constexpr sim::Duration kStaticLook = std::chrono::seconds(1);
 /// How often a silent store is told what the others do not know to be spent.
 constexpr sim::Duration kUntoldLook = std::chrono::seconds(10);
 
@@ -51,7 +52,10 @@ bool HardenedMembershipWatch::is_left_behind() {
 const char* HardenedMembershipWatch::cause_to_restart() {
   if (is_cut_off()) return "rendezvous_lost";
   tell_of_the_silence();
+  if (!asks_the_others()) return nullptr;
+  asked_ = core_.ports.clock.monotonic_now();
   const bool was_silent = std::exchange(silent_, true);
+  if (!was_silent) heard_ = asked_;  // what was known before has held until now
   try {
     const char* const cause = cause_if_it_answers();
     silent_ = false;
@@ -63,6 +67,15 @@ const char* HardenedMembershipWatch::cause_to_restart() {
   } catch (const StoreNetworkError&) {
   }
   return nullptr;
+}
+
+/// Whether a look needs more than what is known. Where there are no rounds, an agent that came after
+/// the work of its rank was done asks at every look: the end is near.
+bool HardenedMembershipWatch::asks_the_others() const {
+  const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
+  HOOKE_CHECK(asked_ <= now, "one look comes after the other");
+  if (silent_ || was_done_before_) return true;
+  return core_.group.round < 0 ? now - asked_ >= kStaticLook : core_.handler.may_have_news();
 }
 
 const char* HardenedMembershipWatch::cause_if_it_answers() {
@@ -116,11 +129,15 @@ void HardenedMembershipWatch::learn_what_was_paid() {
   static_cast<void>(job_.look());
 }
 
-void HardenedMembershipWatch::tell_of_the_silence() {
+bool HardenedMembershipWatch::is_time_to_tell() const {
   const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
   HOOKE_CHECK(told_ <= now, "one word comes after the other");
-  if (now - told_ < kUntoldLook) return;
-  told_ = now;
+  return now - told_ >= kUntoldLook;
+}
+
+void HardenedMembershipWatch::tell_of_the_silence() {
+  if (!is_time_to_tell()) return;
+  told_ = core_.ports.clock.monotonic_now();
   job_.tell_of_the_silence();
 }
 
@@ -142,17 +159,11 @@ AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ende
   }
 }
 
-/// Where there are no rounds (static), two agents may have one rank, and the other one may do the
-/// work: once the agents of all ranks have come to the end, the workers here have none left to work
-/// with, nor anything to do. That is looked at as often as an exit barrier is, and at every look by
-/// an agent that came after the work of its rank was done.
+/// Where there are no rounds, two agents may have one rank, and the other one may do the work: once
+/// the agents of all ranks have come to the end, the workers here have none left to work with, nor
+/// anything to do.
 void HardenedMembershipWatch::leave_what_is_done() {
-  if (core_.group.round >= 0) return;
-  const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
-  HOOKE_CHECK(asked_ <= now, "one look comes after the other");
-  if (!was_done_before_ && now - asked_ < kDoneLook) return;
-  asked_ = now;
-  if (!exit_wait_.barrier().have_all_come()) return;
+  if (core_.group.round >= 0 || !exit_wait_.barrier().have_all_come()) return;
   throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
 }
 

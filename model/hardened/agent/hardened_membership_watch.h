@@ -37,8 +37,9 @@ class HardenedMembershipWatch : public MembershipWatch {
   /// may take long, it looks at its workers. RendezvousError: the job is over, or has gone on
   /// without this agent.
   const char* cause_to_restart() override;
-  /// It asks for more than the nodes that wait.
-  [[nodiscard]] bool may_have_news() override { return true; }
+  [[nodiscard]] bool may_have_news() override {
+    return is_cut_off() || is_time_to_tell() || asks_the_others();
+  }
   /// The others have gone on without this agent; or, where the backend does not answer, they must have
   /// taken it for dead, and go on so. What it fails in then is its own alone.
   bool is_left_behind();
@@ -60,6 +61,8 @@ class HardenedMembershipWatch : public MembershipWatch {
 
  private:
   [[nodiscard]] bool is_cut_off() const;
+  [[nodiscard]] bool is_time_to_tell() const;
+  [[nodiscard]] bool asks_the_others() const;
   const char* cause_if_it_answers();
   const char* cause_of_missing_members();
   const char* come_back();
@@ -72,7 +75,7 @@ class HardenedMembershipWatch : public MembershipWatch {
   sim::MonotonicTime heard_{};    ///< when the rendezvous last answered
   bool silent_ = false;           ///< it did not when it was last asked
   sim::MonotonicTime told_{};     ///< when it last looked whether the others must be told
-  sim::MonotonicTime asked_{};    ///< when it last asked whether all is done
+  sim::MonotonicTime asked_{};    ///< when it last asked the others
   bool was_done_before_ = false;  ///< another agent of this rank had done this one's work
 };
 

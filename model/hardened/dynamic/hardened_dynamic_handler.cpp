@@ -253,9 +253,7 @@ GroupState HardenedDynamicHandler::group_state() {
   if (!joined_) return GroupState::whole;
   const HeartbeatLock::Held lock(core.heartbeat_lock, core.ports);
   static_cast<void>(core.holder->sync());
-  const bool forgotten =
-      hardened_.judgement().silence(core.node) >= 2 * core.settings.keep_alive_interval;
-  if (forgotten) {
+  if (is_forgotten()) {
     static_cast<void>(KeepAlive::tick(core));
     if (keep_alive_ != nullptr) keep_alive_->dismiss();
     keep_alive_ = std::make_unique<KeepAlive>(core_);
@@ -267,6 +265,17 @@ GroupState HardenedDynamicHandler::group_state() {
     trace().emit(events::coverage_point, {coverage::kSelfEvicted});
   }
   return has_lost_a_member() ? GroupState::broken : GroupState::whole;
+}
+
+/// In the order in which an agent's look comes to it.
+bool HardenedDynamicHandler::may_have_news() {
+  if (DynamicHandler::may_have_news() || !joined_) return true;
+  return is_forgotten() || core_->holder->state().closed || has_lost_a_member();
+}
+
+/// The others have no heartbeat of this node.
+bool HardenedDynamicHandler::is_forgotten() const {
+  return hardened_.judgement().silence(core_->node) >= 2 * core_->settings.keep_alive_interval;
 }
 
 /// By the state that is known: it may be this node itself, or have been replaced.

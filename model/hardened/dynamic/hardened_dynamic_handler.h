@@ -21,6 +21,7 @@ class HardenedDynamicHandler : public DynamicHandler {
                          std::unique_ptr<HardenedBootstrap> bootstrap);
 
   GroupState group_state() override;
+  [[nodiscard]] bool may_have_news() override;
   bool round_is_taken() override;
   void look_anew() override { core_->holder->forget_cache(); }
   Successor successor() override;
@@ -53,6 +54,7 @@ class HardenedDynamicHandler : public DynamicHandler {
   void require_time_to_form();
   void confirm_group();
   [[nodiscard]] bool has_lost_a_member() const;
+  [[nodiscard]] bool is_forgotten() const;
   bool has_been_forgotten();
   void leave_with_the_others();
   [[nodiscard]] Successor successor_in(const RendezvousState& state) const;

@@ -12,6 +12,9 @@ namespace {
 
 /// For how long a store that cannot be reached is asked again.
 constexpr sim::Duration kOutage = std::chrono::seconds(60);
+/// How often the nodes that have come are counted.
+constexpr sim::Duration kLookMin = std::chrono::milliseconds(10);
+constexpr sim::Duration kLookMax = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -47,8 +50,11 @@ std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
   }
 }
 
-void HardenedStaticHandler::before_next_look() {
-  check_signals(ports_);
+/// A tenth of what it has waited already: nodes that come minutes apart need not be looked for a
+/// hundred times a second.
+void HardenedStaticHandler::pause(sim::Duration waited) {
+  const sim::Duration span = std::clamp<sim::Duration>(waited / 10, kLookMin, kLookMax);
+  interruptible_sleep(ports_, std::min(span, settings_.timeout - waited));
 }
 
 void HardenedStaticHandler::linger() {

@@ -30,7 +30,7 @@ class HardenedStaticHandler final : public StaticHandler {
   /// As before where the store cannot be reached for a moment. Clients that ask for something count
   /// too.
   std::int64_t joined(std::int64_t before) override;
-  void before_next_look() override;
+  void pause(sim::Duration waited) override;
 
  private:
   std::function<void()> while_waiting_;

@@ -53,17 +53,21 @@ std::int64_t StaticHandler::joined(std::int64_t /*before*/) {
 
 void StaticHandler::wait_for_all() {
   HOOKE_CHECK(settings_.rank == 0 && server_ != nullptr, "rank 0 counts the clients of its store");
-  const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + settings_.timeout;
+  const sim::MonotonicTime begin = ports_.clock.monotonic_now();
   for (std::int64_t seen = 0;;) {
     seen = joined(seen);
     if (seen >= settings_.world_size) return;
-    if (ports_.clock.monotonic_now() >= deadline) {
+    const sim::Duration waited = ports_.clock.monotonic_now() - begin;
+    if (waited >= settings_.timeout) {
       throw StoreTimeoutError("Timed out waiting for clients. " + std::to_string(seen) + "/" +
                               std::to_string(settings_.world_size) + " clients joined.");
     }
-    before_next_look();
-    ports_.executor.sleep_until(ports_.clock.monotonic_now() + std::chrono::milliseconds(10));
+    pause(waited);
   }
+}
+
+void StaticHandler::pause(sim::Duration /*waited*/) {
+  ports_.executor.sleep_until(ports_.clock.monotonic_now() + std::chrono::milliseconds(10));
 }
 
 StaticSettings static_settings(const RendezvousParameters& parameters,

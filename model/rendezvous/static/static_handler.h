@@ -52,8 +52,8 @@ class StaticHandler : public RendezvousHandler {
   virtual std::shared_ptr<Store> round_store();
   /// How many nodes have counted themselves in; `before`: at the last look.
   virtual std::int64_t joined(std::int64_t before);
-  /// Between two looks at that number.
-  virtual void before_next_look() {}
+  /// From one look at that number to the next; for `waited` it has been too small.
+  virtual void pause(sim::Duration waited);
 
   sim::Ports& ports_;
   const StaticSettings settings_;
