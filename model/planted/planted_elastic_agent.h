@@ -35,6 +35,9 @@ class PlantedElasticAgent final : public Base {
     Base::shutdown(signal, grace, meanwhile);
     if (has(Planted::timer_guards_while_stopping)) Base::stop_timers();
   }
+  void stop_for_signal(sim::Signal signal) override {
+    Base::stop_for_signal(has(Planted::worker_stopped_by_sigterm) ? sim::Signal::term : signal);
+  }
   void shutdown_at_end(sim::Signal signal, const std::function<void()>& meanwhile) override {
     if (!has(Planted::agent_ends_before_workers)) Base::shutdown_at_end(signal, meanwhile);
   }

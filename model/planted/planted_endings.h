@@ -30,6 +30,8 @@ class PlantedEndings final : public Base {
     Ending ending = Base::of_signal(agent, error);
     const bool is_sigint = error.signal() == sim::Signal::int_;
     if (is_sigint && has(Planted::launcher_sigint_is_success)) ending.exit_code = 0;
+    constexpr int kOfSigterm = 143;
+    if (is_sigint && has(Planted::launcher_sigint_is_sigterm)) ending.exit_code = kOfSigterm;
     return ending;
   }
   [[nodiscard]] Ending::Parting parting_of_signal(const Agent& agent,

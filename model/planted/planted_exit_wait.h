@@ -27,6 +27,7 @@ class PlantedExitWait : public Base {
     return std::max<std::int64_t>(size, 1);
   }
   [[nodiscard]] sim::Duration longest() const override {
+    if (has(Planted::agent_exit_barrier_half_as_long)) return Base::longest() / 2;
     return has(Planted::agent_exit_barrier_not_waited) ? sim::Duration::zero() : Base::longest();
   }
   [[nodiscard]] bool has(Planted mistake) const { return this->core_.spec.planted.has(mistake); }
