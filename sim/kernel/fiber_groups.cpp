@@ -28,7 +28,7 @@ void FiberGroup::kill() {
     if (fiber->state == FiberBlock::State::running) continue;
     kernel_.cancel(std::exchange(fiber->held_up, {}));
     if (fiber->state == FiberBlock::State::parked) {
-      kernel_.cancel(std::exchange(fiber->deadline, {}));
+      kernel_.cancel_deadline(*fiber);
       ++fiber->generation;
       fiber->state = FiberBlock::State::ready;
     } else {
@@ -80,17 +80,18 @@ std::size_t FiberGroup::move_deadlines(const std::function<sim::WorldTime(sim::W
   for (FiberBlock* fiber : fibers_) {
     HOOKE_CHECK(fiber->group == this, "a fiber is in the group that lists it");
     const bool sleeps =
-        fiber->state == FiberBlock::State::parked && kernel_.cancel(fiber->deadline);
+        fiber->state == FiberBlock::State::parked && kernel_.cancel_deadline(*fiber);
     if (!sleeps) continue;
-    fiber->deadline_at = std::max(moved(fiber->deadline_at), kernel_.now());
-    fiber->deadline = kernel_.at(fiber->deadline_at, {&FiberBlock::deadline_passed, fiber, 0});
+    kernel_.arm_deadline(*fiber, std::max(moved(fiber->deadline_at), kernel_.now()));
     ++count;
   }
   return count;
 }
 
 void FiberGroup::pause() {
-  if (!killed_) paused_ = true;
+  if (killed_) return;
+  paused_ = true;
+  for (FiberBlock* fiber : fibers_) kernel_.stir(*fiber);
 }
 
 void FiberGroup::resume() {

@@ -109,10 +109,7 @@ sim::Wake Kernel::park(sim::ParkTicket ticket, std::optional<sim::WorldTime> dea
   self.deadline = {};
   self.sleeper = sleeper;
   self.cause = cause_;
-  if (deadline) {
-    self.deadline_at = std::max(*deadline, now_);
-    self.deadline = at(self.deadline_at, {&FiberBlock::deadline_passed, &self, 0});
-  }
+  if (deadline) arm_deadline(self, std::max(*deadline, now_));
   leave(self);
   if (self.killed()) throw sim::Killed{};
   return self.wake;
@@ -147,17 +144,26 @@ bool Kernel::wake(sim::ParkTicket ticket) {
   return true;
 }
 
-/// Ends a suspension: from here on the fiber's old tickets are stale.
 void Kernel::make_ready(FiberBlock& fiber, sim::Wake wake) {
+  awaken(fiber, wake);
+  queue(fiber);
+}
+
+/// Ends a suspension: from here on the fiber's old tickets are stale.
+void Kernel::awaken(FiberBlock& fiber, sim::Wake wake) {
   HOOKE_CHECK(fiber.state == FiberBlock::State::parked, "only a parked fiber becomes ready");
   HOOKE_CHECK(fiber.group != nullptr, "a fiber that becomes ready has a group");
-  if (wake == sim::Wake::woken) cancel(fiber.deadline);
+  if (wake == sim::Wake::woken) cancel_deadline(fiber);
   fiber.deadline = {};
   fiber.wake = wake;
   fiber.cause = cause_;
   // Where the fiber may sleep on, its ticket is good until it does not.
   if (fiber.sleeper == nullptr || wake == sim::Wake::woken) ++fiber.generation;
   fiber.state = FiberBlock::State::ready;
+}
+
+void Kernel::queue(FiberBlock& fiber) {
+  HOOKE_CHECK(fiber.state == FiberBlock::State::ready, "what waits in the queue is ready");
   if (fiber.group->paused_) {
     fiber.group->held_.push_back(&fiber);
   } else {

@@ -67,6 +67,7 @@ void Kernel::begin(ChoiceSource& choices, TraceRecorder& trace, RunLimits limits
   HOOKE_CHECK(limits.world_time_max.value_or(sim::WorldTime{}) >= sim::WorldTime{},
               "a run is not cut before it begins");
   impl_->timers.clear();
+  impl_->rests.clear();
   impl_->pending_callback.reset();
   impl_->ready.clear();
   impl_->scheduler.emplace(choices, schedule);
@@ -177,44 +178,10 @@ void Kernel::look_outside() {
   }
   const std::int64_t now = now_.time_since_epoch().count();
   while (!impl.end && impl.timers.next_time().value_or(INT64_MAX) <= now) {
-    if (!impl.fire(*this, impl.timers.pop())) run_callback();
+    FiberBlock* const fiber = impl.fire(*this, impl.timers.pop());
+    fiber != nullptr ? queue(*fiber) : run_callback();
   }
 }
-
-namespace {
-
-constexpr std::ptrdiff_t kLine = 64;
-/// So many fibers' records and stacks stay in the caches by themselves.
-constexpr std::size_t kFibersCached = 128;
-
-void fetch(const void* start, std::ptrdiff_t lines) {
-  for (std::ptrdiff_t i = 0; i < lines; ++i) {
-    __builtin_prefetch(static_cast<const std::byte*>(start) + i * kLine, 1);
-  }
-  // GCC 12 takes a function that does nothing else for one without effect, and calls it never.
-  asm volatile("");
-}
-
-/// A parked fiber's record and stack have left the caches where there are thousands of them: those of
-/// the next ones are fetched meanwhile.
-void fetch_ahead(TimerQueue& timers) {
-  const auto is_deadline = [](const Callback& callback) {
-    return callback.function == &FiberBlock::deadline_passed;
-  };
-  timers.look_ahead(
-      [&](const Callback& callback) {
-        if (is_deadline(callback)) fetch(callback.context, 3);
-      },
-      [&](const Callback& callback) {
-        if (!is_deadline(callback)) return;
-        const auto& fiber = *static_cast<const FiberBlock*>(callback.context);
-        if (fiber.sleeper != nullptr) return fetch(fiber.sleeper, 1);
-        fetch(fiber.context.boost, 2);
-        fetch(fiber.frame - 5 * kLine, 8);
-      });
-}
-
-}  // namespace
 
 /// What runs next: a ready fiber, or null when the main stack has to act (a callback is due, the
 /// run is to end, or nothing is left to do). Advances virtual time.
@@ -222,8 +189,10 @@ FiberBlock* Kernel::next_fiber() {
   Impl& impl = *impl_;
   while (!impl.end && !stop_requested_) {
     if (impl.outside != nullptr && !impl.draining && impl.steps_until_look == 0) return nullptr;
-    while (!impl.ready.empty()) {
-      FiberBlock* const fiber = take_ready();
+    FiberBlock* due = nullptr;  // it need not queue, for no fiber is ready
+    if (impl.ready.empty() && (due = next_due()) == nullptr) return nullptr;
+    while (due != nullptr || !impl.ready.empty()) {
+      FiberBlock* const fiber = due != nullptr ? std::exchange(due, nullptr) : take_ready();
       HOOKE_CHECK(fiber->state == FiberBlock::State::ready, "what waits in the queue is ready");
       if (fiber->group->paused_) {
         fiber->group->held_.push_back(fiber);
@@ -237,32 +206,8 @@ FiberBlock* Kernel::next_fiber() {
       if (impl.steps_until_look != 0) --impl.steps_until_look;
       return fiber;
     }
-    if (impl.outside != nullptr || impl.timers.empty() || impl.draining) return nullptr;
-    const TimerQueue::Due due = impl.timers.pop();
-    if (impl.live_fibers > kFibersCached) fetch_ahead(impl.timers);
-    HOOKE_CHECK(due.time >= now_.time_since_epoch().count(), "virtual time does not go back");
-    now_ = sim::WorldTime(sim::Duration(due.time));
-    if (impl.limits.world_time_max && now_ > *impl.limits.world_time_max) {
-      now_ = *impl.limits.world_time_max;
-      impl.end = RunEnd::world_time_exhausted;
-      return nullptr;
-    }
-    if (!impl.fire(*this, due)) return nullptr;
   }
   return nullptr;
-}
-
-/// Wakes the fiber whose deadline it is; false for a callback, which is then pending.
-bool Kernel::Impl::fire(Kernel& kernel, const TimerQueue::Due& due) {
-  if (due.callback.function != &FiberBlock::deadline_passed) {
-    pending_callback = due;
-    return false;
-  }
-  auto& fiber = *static_cast<FiberBlock*>(due.callback.context);
-  HOOKE_CHECK(fiber.group != nullptr, "only a living fiber has a deadline");
-  kernel.cause_ = due.cause;
-  kernel.make_ready(fiber, sim::Wake::timed_out);
-  return true;
 }
 
 FiberBlock* Kernel::take_ready() {
@@ -297,12 +242,11 @@ bool Kernel::sleeps_on(FiberBlock& fiber) {
     if (!fiber.killed() && !impl_->draining) {
       count_step(fiber.id + 1);
       cause_ = fiber.cause;
-      const auto deadline = fiber.sleeper->sleeps_on();
+      const auto deadline = next_turn(fiber);
       fiber.cause = cause_;
       if (deadline) {
         fiber.state = FiberBlock::State::parked;
-        fiber.deadline_at = *deadline;
-        fiber.deadline = at(*deadline, {&FiberBlock::deadline_passed, &fiber, 0});
+        arm_deadline(fiber, *deadline);
         return true;
       }
       fiber.step_counted = true;
@@ -310,6 +254,7 @@ bool Kernel::sleeps_on(FiberBlock& fiber) {
     ++fiber.generation;  // its ticket was good until now
   }
   fiber.sleeper = nullptr;
+  stir(fiber);
   return false;
 }
 
@@ -328,7 +273,8 @@ void Kernel::resume(FiberBlock& fiber, Context& from) {
 }
 
 void Kernel::begin_step(FiberBlock& fiber) {
-  if (!std::exchange(fiber.step_counted, false)) count_step(fiber.id + 1);
+  if (!fiber.step_counted) count_step(fiber.id + 1);
+  fiber.step_counted = false;
   fiber.state = FiberBlock::State::running;
   cause_ = fiber.cause;
 }
@@ -361,18 +307,6 @@ void Kernel::leave(FiberBlock& self) {
     running_ = nullptr;
     impl_->contexts.switch_to(self.context, *impl_->contexts.main());
   }
-}
-
-// ---- timers -------------------------------------------------------------------------------------
-
-TimerId Kernel::at(sim::WorldTime when, Callback callback) {
-  HOOKE_CHECK(callback.function != nullptr, "a timer needs something to call");
-  HOOKE_CHECK(when >= now_, "a timer cannot be armed in the past");
-  return impl_->timers.arm(when.time_since_epoch().count(), callback, cause_);
-}
-
-bool Kernel::cancel(TimerId timer) {
-  return impl_->timers.cancel(timer);
 }
 
 }  // namespace hooke::kernel

@@ -84,6 +84,12 @@ class Sleeper {
   virtual std::optional<sim::WorldTime> sleeps_on() = 0;
 };
 
+/// What a sleeper would say of several turns: until then the fiber sleeps on at each, for that span.
+struct Doze {
+  sim::WorldTime until = sim::WorldTime::min();
+  sim::Duration apart{};
+};
+
 class Kernel;
 struct Context;
 struct FiberBlock;
@@ -184,6 +190,9 @@ class Kernel {
   /// fiber: the trace hash is the same as if the fiber had parked again.
   sim::Wake park(sim::ParkTicket ticket, std::optional<sim::WorldTime> deadline,
                  Sleeper* sleeper = nullptr);
+  /// Has a fiber, which is about to park with a sleeper or has, sleep on without asking that; `{}`:
+  /// from now on it is asked again. When the fiber goes on the doze is over, too.
+  void doze(sim::FiberId fiber, const Doze& doze);
   /// Makes a parked fiber ready; false for a stale ticket. Callable from callbacks and fibers.
   bool wake(sim::ParkTicket ticket);
   /// Parks the calling fiber until `fiber` has ended.
@@ -200,6 +209,11 @@ class Kernel {
   struct Impl;
 
   FiberBlock* next_fiber();
+  FiberBlock* next_due();
+  bool go_on_to(std::int64_t time);
+  std::uint32_t place_of(FiberBlock& fiber);
+  std::optional<sim::WorldTime> next_turn(FiberBlock& fiber);
+  void stir(FiberBlock& fiber);
   FiberBlock* take_ready();
   bool hold_up(FiberBlock& fiber);
   bool sleeps_on(FiberBlock& fiber);
@@ -209,6 +223,10 @@ class Kernel {
   void leave(FiberBlock& self);
   void end_task(FiberBlock& self);
   void make_ready(FiberBlock& fiber, sim::Wake wake);
+  void awaken(FiberBlock& fiber, sim::Wake wake);
+  void queue(FiberBlock& fiber);
+  void arm_deadline(FiberBlock& fiber, sim::WorldTime deadline);
+  bool cancel_deadline(FiberBlock& fiber);
   [[noreturn]] void die(FiberBlock& self);
   void begin_step(FiberBlock& fiber);
   void count_step(std::uint64_t actor);

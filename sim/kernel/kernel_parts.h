@@ -1,7 +1,7 @@
 #pragma once
 // What the parts of the kernel share: the record of a fiber, and the queues. Internal to the
-// kernel: kernel.cpp is the loop, fibers.cpp the life of a fiber, fiber_groups.cpp what happens to
-// all fibers of a process.
+// kernel: kernel.cpp is the loop, due.cpp what time brings, fibers.cpp the life of a fiber,
+// fiber_groups.cpp what happens to all fibers of a process.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "sim/kernel/host_limits.h"
 #include "sim/kernel/kernel.h"
 #include "sim/kernel/ready_queue.h"
+#include "sim/kernel/rests.h"
 #include "sim/kernel/timer_queue.h"
 
 namespace hooke::kernel {
@@ -23,6 +24,7 @@ namespace hooke::kernel {
 /// in the high half, so that it is unique in a run and found without a search.
 struct alignas(64) FiberBlock {
   enum class State : unsigned char { free, ready, running, parked };
+  static constexpr std::uint32_t kNoPlace = 0xffffffffU;
 
   // What each wake needs comes first: two lines of the caches.
   FiberGroup* group = nullptr;
@@ -34,9 +36,11 @@ struct alignas(64) FiberBlock {
   sim::EventId cause{};
   State state = State::free;
   sim::Wake wake = sim::Wake::woken;
-  bool woken_early = false;   ///< wake() came between ticket() and park()
-  bool doomed = false;        ///< killed alone, see FiberGroup::kill_fiber
-  bool step_counted = false;  ///< the step that it is about to make
+  bool woken_early : 1 = false;    ///< wake() came between ticket() and park()
+  bool doomed : 1 = false;         ///< killed alone, see FiberGroup::kill_fiber
+  bool step_counted : 1 = false;   ///< the step that it is about to make
+  bool rests : 1 = false;          ///< its deadline is one of the rests
+  std::uint32_t place = kNoPlace;  ///< among the rests
   Context context;
   const std::byte* frame = nullptr;  ///< of its last park
   std::function<void()> body;
@@ -60,6 +64,7 @@ struct Kernel::Impl {
   std::size_t live_fibers = 0;
   std::uint64_t spawned = 0;
   TimerQueue timers;
+  Rests rests;
   std::optional<TimerQueue::Due>
       pending_callback;  ///< its time has come, it waits for the main stack
   ReadyQueue<FiberBlock*> ready;
@@ -72,7 +77,13 @@ struct Kernel::Impl {
   Outside* outside = nullptr;
   unsigned steps_until_look = 0;  ///< resumptions left before the outside gets its turn
 
-  bool fire(Kernel& kernel, const TimerQueue::Due& due);
+  FiberBlock* fire(Kernel& kernel, const TimerQueue::Due& due);
+  bool dozes(Kernel& kernel, const Rests::Rest& rest);
+  /// The rest that ends before the next timer fires; null: there is none.
+  const Rests::Rest* next_rest() {
+    const Rests::Rest* const rest = rests.first();
+    return rest != nullptr && timers.fires_none_before(rest->time, rest->order) ? rest : nullptr;
+  }
   FiberBlock* find(std::uint64_t id) {
     const std::size_t slot = id & 0xffffffffU;
     if (slot >= blocks.size() || blocks[slot]->id != id) return nullptr;

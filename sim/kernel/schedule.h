@@ -70,6 +70,7 @@ class Scheduler {
   /// Which of the fibers, the one that has waited longest first, runs next. At least two, at most
   /// kSeen.
   std::size_t pick(std::span<const ReadyFiber> ready);
+  [[nodiscard]] bool may_hold_up() const { return schedule_.strategy == Strategy::delays; }
   /// For how long the fiber that is about to run is held up instead; usually zero.
   sim::Duration hold_up();
 

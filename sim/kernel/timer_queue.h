@@ -42,6 +42,7 @@ class TimerQueue {
     Slot& timer = slots_[slot];
     timer.callback = callback;
     timer.cause = cause;
+    timer.order = number();
     const Entry entry{time, slot, timer.generation};
     if (time < near_end_) {
       add_near(entry);
@@ -64,6 +65,25 @@ class TimerQueue {
 
   [[nodiscard]] bool empty() const { return live_ == 0; }
 
+  /// The next in the order of arming: for what waits for a time elsewhere, in this order, too.
+  std::uint64_t number() { return armed_++; }
+
+  /// Whether no timer fires before one armed for `time` would that had the number `order`. None is
+  /// armed for earlier than `time` afterwards if so. If not, the next pop() gives a timer that does.
+  bool fires_none_before(std::int64_t time, std::uint64_t order) {
+    for (;;) {
+      if (head_ < near_.size() ? near_[head_].time > time : earliest_in_buckets() > time)
+        return true;
+      if (head_ == near_.size()) {
+        refill(time);
+      } else if (is_gone(near_[head_])) {
+        ++head_;
+      } else {
+        return near_[head_].time == time && slots_[near_[head_].slot].order > order;
+      }
+    }
+  }
+
   /// When the earliest timer is due. Unlike pop() this leaves the queue's own time alone, so that
   /// earlier ones may still be armed.
   [[nodiscard]] std::optional<std::int64_t> next_time() const {
@@ -83,21 +103,20 @@ class TimerQueue {
   /// Removes and returns the earliest timer; requires !empty().
   Due pop() {
     HOOKE_CHECK(live_ > 0, "only a queue with a pending timer has an earliest one");
-    for (;;) {
-      if (head_ == near_.size()) refill();
-      const Entry entry = near_[head_++];
-      if (slots_[entry.slot].generation != entry.generation) {
-        HOOKE_CHECK(stale_ > 0, "a cancelled timer is counted until it is dropped");
-        --stale_;
-        continue;
-      }
-      HOOKE_CHECK(entry.time >= last_, "time does not go back");
-      last_ = entry.time;
-      const Slot& timer = slots_[entry.slot];
-      const Due due{entry.time, timer.callback, timer.cause};
-      release(entry.slot);
-      return due;
-    }
+    static_cast<void>(fires_none_before(INT64_MAX, UINT64_MAX));
+    const Entry entry = near_[head_++];
+    HOOKE_CHECK(entry.time >= last_, "time does not go back");
+    last_ = entry.time;
+    const Slot& timer = slots_[entry.slot];
+    const Due due{entry.time, timer.callback, timer.cause};
+    release(entry.slot);
+    return due;
+  }
+
+  /// Time has come to `time`, before which no timer fires.
+  void go_on_to(std::int64_t time) {
+    HOOKE_CHECK(time >= last_, "time does not go back");
+    last_ = time;
   }
 
   /// Tells `far` and then `near` once of each of the next timers, ahead of its turn or as soon as it
@@ -120,7 +139,7 @@ class TimerQueue {
     near_.clear();
     slots_.clear();
     free_ = kNone;
-    filled_ = 0;
+    filled_ = armed_ = 0;
     restart_near();
     base_ = near_end_ = last_ = 0;
     live_ = 0;
@@ -142,6 +161,7 @@ class TimerQueue {
   struct Slot {
     Callback callback;
     sim::EventId cause;
+    std::uint64_t order = 0;  ///< how many were armed before
     std::uint32_t generation = 0;
     std::uint32_t next_free = kNone;
   };
@@ -199,23 +219,38 @@ class TimerQueue {
     }
   }
 
-  /// Makes the timers of the earliest bucket the near ones, one of many timers being split before,
-  /// and, where there are many timers, those of the next buckets, too, while there are few near ones
-  /// to look ahead to.
-  void refill() {
+  /// No timer of a bucket is due before then.
+  [[nodiscard]] std::int64_t earliest_in_buckets() const {
+    const int lowest = std::countr_zero(filled_);
+    if (lowest == 64) return INT64_MAX;
+    if (lowest == 0) return base_;
+    return ((base_ >> (lowest - 1)) | 1) << (lowest - 1);
+  }
+
+  /// Whether a timer that is dropped then was cancelled.
+  bool is_gone(const Entry& entry) {
+    if (is_live(entry)) return false;
+    HOOKE_CHECK(stale_ > 0, "a cancelled timer is counted until it is dropped");
+    --stale_;
+    return true;
+  }
+
+  /// Makes the timers of the earliest bucket the near ones, or splits it if they are many; and, where
+  /// there are many timers, takes those of the next buckets, too, while there are few near ones to
+  /// look ahead to. Some may still be armed for `soonest`, which is no earlier than the bucket.
+  void refill(std::int64_t soonest) {
+    HOOKE_CHECK(filled_ != 0, "a pending timer must be in some bucket");
     near_.clear();
     restart_near();
-    while (near_.empty()) {
-      HOOKE_CHECK(filled_ != 0, "a pending timer must be in some bucket");
-      const std::size_t lowest = empty_lowest();
-      if (lowest == 0 || moving_.size() <= kFew) {
-        take_near(lowest);
-        if (!near_.empty()) base_ = near_.front().time;
-      } else {
-        split();
-      }
-      moving_.clear();
+    const std::size_t lowest = empty_lowest();
+    if (lowest == 0 || moving_.size() <= kFew) {
+      take_near(lowest);
+    } else {
+      split(soonest);
     }
+    moving_.clear();
+    if (near_.empty()) return;
+    base_ = std::min(near_.front().time, soonest);
     if (live_ < 4 * kFew) return;
     while (near_.size() < kFew / 2 && filled_ != 0 && lowest_bucket().size() <= kFew) {
       take_near(empty_lowest());
@@ -253,13 +288,13 @@ class TimerQueue {
     near_end_ = static_cast<std::int64_t>(std::min<std::uint64_t>(end, INT64_MAX));
   }
 
-  void split() {
+  void split(std::int64_t soonest) {
     std::int64_t earliest = INT64_MAX;
     for (const Entry& entry : moving_) {
       if (is_live(entry) && entry.time < earliest) earliest = entry.time;
     }
     HOOKE_CHECK(earliest >= base_, "time does not go back");
-    if (earliest != INT64_MAX) base_ = near_end_ = earliest;
+    if (earliest != INT64_MAX) base_ = near_end_ = std::min(earliest, soonest);
     for (const Entry& entry : moving_) push_if_live(entry);
   }
 
@@ -281,6 +316,7 @@ class TimerQueue {
   std::vector<Entry> near_;  ///< sorted; from head_ on
   std::vector<Entry> moving_;
   std::vector<Slot> slots_;
+  std::uint64_t armed_ = 0;
   std::uint32_t free_ = kNone;
   std::uint64_t filled_ = 0;                  ///< bit i: bucket i is not empty
   std::size_t head_ = 0;                      ///< next one of the near timers

@@ -13,8 +13,6 @@ namespace {
 /// For how long requests are counted together. Long, because each count is an event; short beside
 /// the time-outs of the clients.
 constexpr sim::Duration kRequestWindow = std::chrono::seconds(10);
-/// Of how many looks a lookout is asked at once, at most: a power of two.
-constexpr std::int64_t kLooksAhead = 16;
 
 /// Linux has signals up to 64 (signal(7)); kill(2) refuses other numbers with EINVAL.
 bool is_of_linux(sim::Signal signal) {
@@ -92,11 +90,13 @@ sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicT
 }
 
 sim::Wake SimProcess::park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
-                           kernel::Sleeper* sleeper) {
+                           Resting* resting) {
   kernel::Kernel& kernel = table_.kernel();
   touch();
   if (!deadline || *deadline == sim::MonotonicTime::max()) return kernel.park(ticket, std::nullopt);
-  return kernel.park(ticket, due(*deadline), sleeper);
+  const sim::WorldTime until = due(*deadline);
+  if (resting != nullptr) resting->lies_down(until);
+  return kernel.park(ticket, until, resting);
 }
 
 sim::WorldTime SimProcess::due(sim::MonotonicTime deadline) const {
@@ -308,39 +308,12 @@ bool SimProcess::wait_signal(sim::MonotonicTime deadline, sim::Lookout& lookout)
   return await_signal(deadline, &resting);
 }
 
-std::optional<sim::WorldTime> Resting::sleeps_on() {
-  const sim::WorldTime now = process_.table_.kernel().now();
-  if (now <= unasked_until_) return now + apart_;
-  if (!process_.pending_.empty()) return std::nullopt;
-  const auto next_look = lookout_.sleeps_on();
-  if (!next_look || *next_look == sim::MonotonicTime::max()) return std::nullopt;
-  ask_ahead(now, *next_look);
-  return process_.due(*next_look);
-}
-
-/// What sees nothing at a later look, if nothing happens until then, sees nothing before.
-void Resting::ask_ahead(sim::WorldTime now, sim::MonotonicTime next_look) {
-  unasked_until_ = sim::WorldTime::min();
-  HOOKE_CHECK(process_.ahead_ == sim::Duration::zero(), "one look ahead at a time");
-  apart_ = process_.due(next_look) - now;
-  if (!process_.machine_.clock.is_even(now) || apart_ <= sim::Duration::zero()) return;
-  for (std::int64_t looks = kLooksAhead; looks > 0; looks /= 2) {
-    process_.ahead_ = looks * apart_;
-    const auto after_that = lookout_.sleeps_on();
-    const sim::Duration ahead = std::exchange(process_.ahead_, sim::Duration::zero());
-    if (after_that != next_look + ahead) continue;
-    unasked_until_ = now + ahead;
-    return;
-  }
-}
-
-bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline,
-                              kernel::Sleeper* sleeper) {
+bool SimProcess::await_signal(std::optional<sim::MonotonicTime> deadline, Resting* resting) {
   while (pending_.empty()) {
     const sim::ParkTicket mine = ticket();
     HOOKE_CHECK(!signal_waiter_ || dead(), "one fiber waits for signals");
     signal_waiter_ = mine;
-    const sim::Wake wake = park(mine, deadline, sleeper);
+    const sim::Wake wake = park(mine, deadline, resting);
     // A signal takes the ticket with it; otherwise the wake was another fiber's.
     const bool ours = std::exchange(signal_waiter_, std::nullopt).has_value();
     if (wake == sim::Wake::timed_out || ours) return !pending_.empty();

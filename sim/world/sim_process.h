@@ -122,8 +122,8 @@ class SimProcess final : public sim::Clock,
   /// When a fiber that waits until `deadline` is woken.
   [[nodiscard]] sim::WorldTime due(sim::MonotonicTime deadline) const;
   sim::Wake park(sim::ParkTicket ticket, std::optional<sim::MonotonicTime> deadline,
-                 kernel::Sleeper* sleeper);
-  bool await_signal(std::optional<sim::MonotonicTime> deadline, kernel::Sleeper* sleeper);
+                 Resting* resting);
+  bool await_signal(std::optional<sim::MonotonicTime> deadline, Resting* resting);
   void ask_again();
   /// Says what has been asked since the last time, if anything.
   void tell_requests();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -96,6 +97,39 @@ TEST_F(TimerQueueTest, WhatIsArmedCancelledAndFiredInAnyOrderFiresInTheOrderOfTi
       pop();
     }
   }
+  pop_all();
+}
+
+/// What waits elsewhere, always for the same span, and takes numbers of the queue.
+TEST_F(TimerQueueTest, WhatWaitsElsewhereComesInTheSameOrder) {
+  std::deque<std::pair<std::int64_t, std::uint64_t>> elsewhere;
+  constexpr std::int64_t kSpan = 1'000;
+  std::size_t came = 0;
+  for (int step = 0; step < 200'000 && !HasFatalFailure(); ++step) {
+    const bool many = step / 5000 % 2 == 0;
+    if (elsewhere.size() < (many ? 40U : 3U) && below(3) == 0) {
+      elsewhere.emplace_back(now_ + kSpan, armed_++);
+      ASSERT_EQ(queue_.number(), elsewhere.back().second);
+    }
+    if (pending_.size() < (many ? 200U : 2U)) {
+      arm(below(3) == 0 ? now_ + kSpan
+                        : now_ + static_cast<std::int64_t>(below(std::uint64_t{1} << below(20))));
+    }
+    if (below(10) == 0 && !pending_.empty()) cancel(below(pending_.size()));
+    if (elsewhere.empty() || below(2) == 0) continue;
+    const auto [time, number] = elsewhere.front();
+    const bool first = pending_.empty() || elsewhere.front() < pending_.begin()->first;
+    ASSERT_EQ(queue_.fires_none_before(time, number), first);
+    if (!first) {
+      pop();
+      continue;
+    }
+    queue_.go_on_to(time);
+    now_ = time;
+    elsewhere.pop_front();
+    ++came;
+  }
+  EXPECT_GT(came, 10'000U);
   pop_all();
 }
 
