@@ -77,9 +77,17 @@ void TcpStoreServed::on_data(sim::Buffer& received) {
 bool TcpStoreServed::answer_all(sim::Buffer& received) {
   try {
     while (!stream_->backed_up()) {
+      if (const Request* const known = server_.familiar_.find(received, *dialect_)) {
+        received.drop(received.size());
+        list_progress_ = {};
+        if (!answer(*known)) return false;
+        continue;
+      }
+      const std::string text(FamiliarRequests::text_of(received));
       auto request = take_request(received, *dialect_, list_progress_);
       if (!request) return server_.account_.allows_request(received.size());
       if (!handle(*request)) return false;
+      if (received.empty()) server_.familiar_.remember(text, *dialect_, std::move(*request));
     }
   } catch (const WireError&) {
     return false;
@@ -90,10 +98,18 @@ bool TcpStoreServed::answer_all(sim::Buffer& received) {
 bool TcpStoreServed::handle(Request& request) {
   HOOKE_CHECK(dialect_.has_value(), "a request is taken in a dialect");
   switch (request.query) {
-    case Query::validate: return request.number == kValidateMagic;
-    case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
     case Query::set: return store(request.key, std::move(request.value));
     case Query::compare_set: return compare_set(request);
+    case Query::multi_set: return multi_set(request);
+    case Query::queue_push: return queue_push(request);
+    default: return answer(request);
+  }
+}
+
+bool TcpStoreServed::answer(const Request& request) {
+  switch (request.query) {
+    case Query::validate: return request.number == kValidateMagic;
+    case Query::ping: reply(Message().u32(static_cast<std::uint32_t>(request.number))); return true;
     case Query::get: return get(request);
     case Query::add: return add(request);
     case Query::check:
@@ -109,12 +125,14 @@ bool TcpStoreServed::handle(Request& request) {
     case Query::delete_key: reply(Message().i64(server_.contents_.erase(request.key))); return true;
     case Query::append: return append(request);
     case Query::multi_get: return multi_get(request);
-    case Query::multi_set: return multi_set(request);
-    case Query::queue_push: return queue_push(request);
     case Query::queue_pop: queue_pop(request); return true;
     case Query::queue_len: return reply_count(server_.contents_.queue_length(request.key));
     case Query::list_keys: return list_keys();
     case Query::barrier: return barrier(request);
+    case Query::set:
+    case Query::compare_set:
+    case Query::multi_set:
+    case Query::queue_push: break;
   }
   HOOKE_CHECK(false, "each query of the protocol is answered");
   return false;

@@ -15,6 +15,7 @@
 
 #include "model/store/tcp_store.h"
 #include "model/store/tcp_store_contents.h"
+#include "model/store/tcp_store_requests.h"
 #include "model/store/wire.h"
 
 namespace hooke::model {
@@ -68,6 +69,7 @@ class TcpStoreService : public TcpStoreServer, public sim::AcceptHandler {
   std::unique_ptr<sim::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<TcpStoreServed>> connections_;
   std::uint64_t next_connection_ = 1;
+  FamiliarRequests familiar_;
   /// When a connection that broke was last heard.
   std::optional<sim::MonotonicTime> latest_broken_;
 };
@@ -101,8 +103,11 @@ class TcpStoreServed final : public sim::StreamHandler {
   [[nodiscard]] std::uint64_t unheard_bytes() const {
     return stream_->backed_up() ? stream_->unsent() : 0;
   }
-  /// Acts on one request; false when the protocol demands that the connection be closed.
+  /// Acts on one request, whose values it may take; false when the protocol demands that the
+  /// connection be closed.
   bool handle(Request& request);
+  /// Acts on a request that brings no value to keep, or one that is appended.
+  bool answer(const Request& request);
   bool get(const Request& request);
   bool append(const Request& request);
   bool compare_set(Request& request);
