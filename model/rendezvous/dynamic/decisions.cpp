@@ -54,6 +54,37 @@ void forget_heartbeat(RendezvousState& state, const NodeRef& node) {
   require(erase_node(state.last_heartbeats, node, of_heartbeat), node);
 }
 
+/// Finds nodes among the dead: of both there may be a thousand.
+class AmongDead {
+ public:
+  /// `dead` must outlive it.
+  explicit AmongDead(std::vector<DeadNode>& dead) {
+    for (DeadNode& each : dead) {
+      bits_ |= bit_of(each.node);
+      by_hash_.emplace_back(each.node.hash(), &each);
+    }
+    const auto is_less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(by_hash_.begin(), by_hash_.end(), is_less);
+  }
+  [[nodiscard]] DeadNode* find(const NodeRef& node) const {
+    if ((bits_ & bit_of(node)) == 0) return nullptr;
+    const auto is_less = [](const auto& entry, std::uint64_t hash) { return entry.first < hash; };
+    auto each = std::lower_bound(by_hash_.begin(), by_hash_.end(), node.hash(), is_less);
+    for (; each != by_hash_.end() && each->first == node.hash(); ++each) {
+      if (each->second->node == node) return each->second;
+    }
+    return nullptr;
+  }
+
+ private:
+  static std::uint64_t bit_of(const NodeRef& node) {
+    return std::uint64_t{1} << (node.hash() & 63U);
+  }
+
+  std::uint64_t bits_ = 0;  ///< most nodes are told apart from a few dead ones by them
+  std::vector<std::pair<std::uint64_t, DeadNode*>> by_hash_;
+};
+
 }  // namespace
 
 bool erase_node(SharedList<NodeRef>& list, const NodeRef& node) {
@@ -276,17 +307,8 @@ std::vector<DeadNode> Decisions::dead_nodes(const RendezvousState& state,
 }
 
 void Decisions::remove_dead(RendezvousState& state, std::vector<DeadNode>& dead) const {
-  // Each list is gone through once, and most of its nodes are told apart from all dead ones by a
-  // few bits of their hashes.
-  constexpr std::uint64_t kBits = 63;
-  std::uint64_t among = 0;
-  for (const DeadNode& each : dead) among |= std::uint64_t{1} << (each.node.hash() & kBits);
-  const auto find = [&dead, among](const NodeRef& node) -> DeadNode* {
-    if ((among >> (node.hash() & kBits) & 1U) == 0) return nullptr;
-    const auto found = std::find_if(dead.begin(), dead.end(),
-                                    [&](const DeadNode& each) { return each.node == node; });
-    return found == dead.end() ? nullptr : &*found;
-  };
+  const AmongDead among(dead);
+  const auto find = [&among](const NodeRef& node) { return among.find(node); };
   state.last_heartbeats.erase_all(
       [&](const Heartbeat& entry) { return find(entry.node) != nullptr; });
   state.participants.erase_all([&](const Participant& entry) {
