@@ -38,7 +38,11 @@ class Failures {
     return found == own_.end() ? nullptr : &found->second;
   }
   void forget(const RoundKey& round) { rounds_.erase(round); }
-  void forget(AgentId agent) { own_.erase(agent); }
+  /// The agent restarts its workers. What it says later of those before is true still.
+  void restarted(AgentId agent) {
+    const auto own = own_.extract(agent);
+    if (!own.empty()) before_restart_[agent] = own.mapped();
+  }
 
   void process_ended(const sim::Event& event, const JobView& view) {
     const Process* const worker = view.process(event.node, event.pid);
@@ -96,11 +100,12 @@ class Failures {
   /// monitor interval are, for it polls.
   [[nodiscard]] bool is_like_first(AgentId agent, std::int64_t rank, sim::Duration monitor) const {
     const auto* const own = of(agent);
-    if (own == nullptr) return false;
-    const auto named = std::ranges::find(*own, rank, &Failure::rank);
-    const Failure& first = own->front();
-    return named != own->end() &&
-           (named->at - first.at <= monitor || (named->seen && named->seen == first.seen));
+    return own != nullptr && is_like_first(*own, rank, monitor);
+  }
+  /// Likewise of the failures before its restart.
+  [[nodiscard]] bool was_like_first(AgentId agent, std::int64_t rank, sim::Duration monitor) const {
+    const auto own = before_restart_.find(agent);
+    return own != before_restart_.end() && is_like_first(own->second, rank, monitor);
   }
 
   /// The agent has mended its failures without the others, as under the static rendezvous: they are
@@ -119,8 +124,16 @@ class Failures {
   }
 
  private:
+  static bool is_like_first(const std::vector<Failure>& own, std::int64_t rank,
+                            sim::Duration monitor) {
+    const auto named = std::ranges::find(own, rank, &Failure::rank);
+    const Failure& first = own.front();
+    return named != own.end() &&
+           (named->at - first.at <= monitor || (named->seen && named->seen == first.seen));
+  }
+
   std::map<RoundKey, Record> rounds_;
-  std::map<AgentId, std::vector<Failure>> own_;
+  std::map<AgentId, std::vector<Failure>> own_, before_restart_;
   std::set<ProcessKey> timed_out_;
 };
 
@@ -140,14 +153,17 @@ struct Reports {
 class Told {
  public:
   /// An agent of the round reports a failure.
-  Reports& reported(const Failure& report, const RoundKey& key, const Failures::Record& round,
+  Reports& reported(const Failure& report, const RoundKey& key, Failures& failures,
                     const JobView& view) {
     Reports& reports = rounds_[key];
     if (!reports.first) reports.first = report;
-    if (round.is_first(report.agent) && round.first->rank == report.rank) reports.named = true;
+    const Failures::Record& round = failures.of(key);
+    const sim::Duration monitor = view.agent(report.agent).timeouts.monitor;
+    if (round.is_first(report.agent))
+      reports.named |= round.first->rank == report.rank ||
+                       failures.was_like_first(report.agent, report.rank, monitor);
     const auto silent = silent_.find(report.agent);
-    if (silent != silent_.end() && !reports.silence)
-      reports.silence = {silent->second, view.agent(report.agent).timeouts.monitor};
+    if (silent != silent_.end() && !reports.silence) reports.silence = {silent->second, monitor};
     return reports;
   }
   /// An agent has named its own first failure, or one that is like it.
@@ -256,7 +272,7 @@ class FirstCause final : public Judge {
   void restarting(const sim::Event& event, AgentId id) {
     if (event.type == &ev::group_restarting && agent(id).round >= 0) {
       told_.restarting(event, id, failures_, view());
-      failures_.forget(id);
+      failures_.restarted(id);
     } else if (failures_.mended(id, view())) {
       told_.now_first(failures_.of(round_of(id)).first, round_of(id));
     }
@@ -265,7 +281,7 @@ class FirstCause final : public Judge {
   void reported(const sim::Event& event, AgentId id) {
     const Failure report{event.at, id, number(event, "rank"), number(event, "status")};
     const Failures::Record& round = failures_.of(round_of(id));
-    Reports& reports = told_.reported(report, round_of(id), round, view());
+    Reports& reports = told_.reported(report, round_of(id), failures_, view());
     const auto* const own = failures_.of(id);
     if (own == nullptr || round.lost_before(own->front().at)) return;
     if (failures_.is_like_first(id, report.rank, agent(id).timeouts.monitor)) {

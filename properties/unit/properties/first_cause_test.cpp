@@ -113,6 +113,24 @@ Script report_is_still_to_come() {
   return script;
 }
 
+/// Both workers of b fail, and one of a; b, which follows a departure with its restart, names one.
+TEST(FirstCause, an_agent_may_name_behind_its_restart_either_of_two_that_failed_at_once) {
+  for (const sim::Duration apart : {sim::Duration(1ms), sim::Duration(1s)}) {
+    AgentSettings settings;
+    settings.local_world_size = 2;
+    Script script = at_work_beside_a_store({"a", "b"}, settings);
+    script.at(10s).worker_ends("b", 1, 1);
+    if (apart == 1s) script.reaps("b");
+    script.at(10s + apart).worker_ends("b", 0, 1).reaps("b");
+    script.at(10s + apart + 1ms).worker_ends("a", 0, 1).reaps("a");
+    script.emit("a", 100, ev::failure_reported, {0, script.worker_pid("a", 0), 1});
+    script.restarts("b", "member_left").joining("b").at(12s);
+    script.emit("b", 100, ev::failure_reported, {2, script.worker_pid("b", 0), 1});
+    for (const char* const node : {"a", "b"}) script.finishes(node, "failed", 1);
+    EXPECT_EQ(verdict(script, "safety.first_cause"), apart == 1ms ? "kept" : "broken");
+  }
+}
+
 TEST(FirstCause, a_run_that_is_cut_before_the_origin_is_late_shows_nothing) {
   Script script = report_is_still_to_come();
   EXPECT_THAT(witnesses(script.at(39s).finish(false), "safety.first_cause"), IsEmpty());
