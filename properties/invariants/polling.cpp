@@ -191,12 +191,13 @@ class Explanations {
     const auto living = most_living_.find(job);
     return living == most_living_.end() ? 1 : living->second;
   }
+  /// What they write for a step may come, and wake others, after they have told of it.
   [[nodiscard]] std::int64_t steps_of_others(JobId job, sim::WorldTime from,
                                              sim::WorldTime to) const {
     const auto found = steps_.find(job);
     if (found == steps_.end()) return 0;
     const auto& all = found->second;  // in order
-    return std::ranges::upper_bound(all, to) - std::ranges::upper_bound(all, from);
+    return std::ranges::upper_bound(all, to) - std::ranges::lower_bound(all, from - kTold);
   }
 
   /// In the window a round fell apart whose end the agent waited for. Again and again explains

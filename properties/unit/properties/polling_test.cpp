@@ -227,6 +227,19 @@ TEST(Polling, each_step_of_the_others_wakes_one_that_waits_in_the_legacy_rendezv
   }
 }
 
+TEST(Polling, so_does_a_step_of_which_they_have_told_up_to_a_second_before) {
+  for (const auto& [at, counts] : {std::pair(18'999ms, false), std::pair(19'000ms, true)}) {
+    AgentSettings settings;
+    settings.backend = "etcd";
+    Script script = at_work_beside_a_store({"a", "b"}, settings);
+    script.agent_starts("c").at(5s).joining("c").at(at);
+    for (const char* const node : {"a", "b"}) script.restarts(node, "membership_change");
+    script.at(20s + 76ms);
+    asked(script, "c", 20s, 10);  // two wake-ups, which are a connection and four messages each
+    EXPECT_EQ(broken(script).empty(), counts) << at.count();
+  }
+}
+
 TEST(Polling, a_static_agent_that_meets_the_others_again_asks_twice_a_second) {
   for (const std::int64_t more : {0, 1}) {
     Script script = static_agent_meets_again();
