@@ -35,7 +35,8 @@ void HardenedExitWait::go_back(ExitBarrier& own) {
 /// Between two looks at the barrier a look at the rendezvous. A slow store takes its time for each
 /// question: when the time is up only the barrier is looked at, once. A store that cannot be
 /// reached is asked again until then: the others wait for this agent, and have no other way to hear
-/// of it. A barrier that is full, but from which one has gone back, is not passed.
+/// of it. A barrier that is full, but from which one has gone back, is not passed; nor is one of
+/// another group, which has taken the round in a store that came up empty.
 std::string_view HardenedExitWait::meet() {
   const sim::MonotonicTime end = core_.ports.clock.monotonic_now() + longest();
   const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
@@ -43,13 +44,15 @@ std::string_view HardenedExitWait::meet() {
   HOOKE_CHECK(look_interval() >= 0s, "one look comes after the other");
   HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
   ExitBarrier own = barrier();
+  is_taken_ = false;
   bool come = false;
   for (;;) {
     const ShortTimeout until_then(*core_.group.store, std::max<sim::Duration>(left(), 0s));
     bool is_left = false;
     try {
       if (!come || left() > 0s) come_to(own, std::exchange(come, true));
-      const bool is_full = own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()));
+      const bool is_full =
+          !is_taken_ && own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()));
       is_left = is_full && own.has_been_left();
       if (is_full && !is_left) return "passed";
     } catch (const StoreNetworkError&) {
@@ -63,7 +66,7 @@ std::string_view HardenedExitWait::meet() {
       // It cannot be known now; the store is asked again.
     } catch (const StoreNetworkError&) {
     }
-    if (is_left) interruptible_sleep(core_.ports, look_interval());
+    if (is_left || is_taken_) interruptible_sleep(core_.ports, look_interval());
   }
 }
 
@@ -84,7 +87,8 @@ std::string_view HardenedExitWait::look_up(ExitBarrier& own) {
 /// whose barrier it would open.
 void HardenedExitWait::come_to(ExitBarrier& own, bool again) {
   try {
-    if (core_.handler.round_is_taken() || is_counted(own, again)) return;
+    is_taken_ = core_.handler.round_is_taken();
+    if (is_taken_ || is_counted(own, again)) return;
     own.arrive();
   } catch (const RendezvousConnectionError&) {
     // It is unknown; the store is asked again.

@@ -37,6 +37,7 @@ class HardenedExitWait : public ExitWait {
   void come_to(ExitBarrier& own, bool again);
 
   JobStanding& job_;
+  bool is_taken_ = false;  ///< another group has the round, and its barrier
 };
 
 }  // namespace hooke::model

@@ -138,6 +138,29 @@ TEST(HardenedExitBarrier, is_not_passed_by_a_hardened_agent_when_it_is_full_but_
   }
 }
 
+TEST(HardenedExitBarrier,
+     is_not_passed_by_a_hardened_agent_when_another_group_has_taken_its_round) {
+  for (const bool taken : {true, false}) {
+    TestJob job(2);
+    job[0].config.exit_barrier_timeout = 60s;
+    bool is_new = false;
+    job[0].rendezvous.round_is_taken = [&] { return taken && is_new; };
+    // Others have formed a group in a store that came up empty, and are done.
+    job.at(10s, [&] {
+      is_new = true;
+      job.store(1)->values.clear();
+      job.store(1)->values[std::string(kPrefix) + "/last_member"] = Value(std::string("1"));
+    });
+    let_a_wait_for_b(job);
+    const auto left = job.events_named("exit_barrier.left", 0);
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0]["result"], taken ? "timed_out" : "passed");
+    const Texts calls = barrier_calls(job);
+    EXPECT_LT(std::count(calls.begin(), calls.end(), "check /done/0"), 80) << "a look a second";
+    EXPECT_LT(job[0].rendezvous.looks, 80) << "a look a second";
+  }
+}
+
 /// `body` gets the barriers of two agents over one store.
 void with_barriers(
     const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {

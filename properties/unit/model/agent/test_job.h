@@ -55,6 +55,7 @@ struct FakeRendezvous {
   std::function<bool(Ports&)> shutdown = [](Ports&) { return true; };
   std::function<void(Ports&)> leave = [](Ports& ports) { check_signals(ports); };
   std::function<Successor()> successor = [] { return Successor::none; };
+  std::function<bool()> round_is_taken = [] { return false; };
   std::function<GroupState(Ports&)> group_state = [](Ports&) { return GroupState::whole; };
   std::optional<Duration> outage_limit;
   std::shared_ptr<MemoryStoreData> job_store;  ///< of what outlives a round; may be none
@@ -84,6 +85,7 @@ class FakeHandler final : public RendezvousHandler {
     return fake_.waiting(ports_);
   }
   Successor successor() override { return fake_.successor(); }
+  bool round_is_taken() override { return fake_.round_is_taken(); }
   GroupState group_state() override { return fake_.group_state(ports_); }
   [[nodiscard]] std::optional<Duration> outage_limit() const override { return fake_.outage_limit; }
   void when_closing_anew(std::function<void()> call) override {
