@@ -225,6 +225,15 @@ class Groups {
 constexpr const char* kJoinedAsOther =
     "worker {} joined its process group as rank {} of {}, but was started as rank {} of {}";
 
+/// The fault that no SIGKILL ends the worker of an agent that has ended; null: there is none. Where a
+/// job has no rounds (static), an agent that comes instead finds the same ranks, and cannot know.
+const Hindrance* outlives_its_agent(const Process& worker, sim::WorldTime now,
+                                    const JobView& view) {
+  if (worker.owner == kNoAgent || view.agent(worker.owner).alive()) return nullptr;
+  const sim::WorldTime ended = *view.agent(worker.owner).ended;
+  return view.ledger().find(view.claimant(worker.owner), kMortal, ended, now);
+}
+
 /// What an agent has agreed with the others, and the restarts it has made for failures.
 struct Plan {
   std::int64_t round = kNoRound, base_rank = 0, world_size = 0, failures = 0;
@@ -243,7 +252,7 @@ class EnvContract final : public Judge {
               "The numbers workers are started with are unique, in range and agreed.",
               {&ev::worker_started, &ev::worker_initialized, &ev::ranks_assigned,
                &ev::group_restarting, &ev::worker_restarting},
-              kOwnRank | kNames) {}
+              kOwnRank | kNames | kMortal) {}
 
  private:
   void judge(const sim::Event& event) override {
@@ -291,7 +300,7 @@ class EnvContract final : public Judge {
     if (!in_range(rank, size)) return;
     const ProcessKey worker = worker_of(event);
     const auto [first, holder] = groups_.take(event, self.job, {worker, size});
-    const Hindrance* const apart = hindrance(id, needs(), self.started, event.at);
+    const Hindrance* const apart = hindrance(id, kOwnRank | kNames, self.started, event.at);
     if (first.world_size != size)
       broken(event, apart, "in round {} {} is told a world of {}, {} one of {}", round,
              first.worker, first.world_size, worker, size);
@@ -299,8 +308,8 @@ class EnvContract final : public Judge {
     const Process* const other = view().process(holder->node, holder->pid);
     if (other != nullptr && !other->ended && other->worker && other->round == round &&
         other->rank == rank)
-      broken(event, apart, "rank {} of round {} is given to {} and to {}", rank, round, *holder,
-             worker);
+      broken(event, apart != nullptr ? apart : outlives_its_agent(*other, event.at, view()),
+             "rank {} of round {} is given to {} and to {}", rank, round, *holder, worker);
   }
 
   void initialized(const sim::Event& event) {

@@ -298,6 +298,26 @@ TEST(EnvContract, agents_that_a_name_led_apart_know_nothing_of_each_others_ranks
   EXPECT_EQ(told(4s, 2), "broken") << "it was over when the second one started";
 }
 
+TEST(EnvContract, an_agent_cannot_know_of_an_unkillable_worker_that_its_predecessor_left) {
+  const auto told = [](bool agent_ends, const std::string& target, sim::Duration over) {
+    Script script;
+    script.agent_starts("a").agent_starts("b").joining("a").joining("b").at(1s);
+    worker_started(script, "a", 500, 0, 0, 2, 0);
+    script.at(2s).fault(0, "process_unkillable", {}, target);
+    if (over < 20s) script.at(over).fault_over(0, "process_unkillable");
+    if (agent_ends) script.at(10s).kill_agent("a");
+    script.at(20s);
+    if (agent_ends) script.agent_starts("a");
+    worker_started(script, "a", 700, 0, 0, 2, 0);
+    return verdict(script, "safety.env_contract");
+  };
+  const std::string excused = "excused by a worker that cannot be killed (process_unkillable)";
+  EXPECT_EQ(told(true, "a pid 500", 60s), excused);
+  EXPECT_EQ(told(false, "a pid 500", 60s), "broken") << "it is the agent's own";
+  EXPECT_EQ(told(true, "b pid 500", 60s), "broken");
+  EXPECT_EQ(told(true, "a pid 500", 4s), "broken") << "it was over when the agent ended";
+}
+
 TEST(EnvContract, ranks_out_of_range_and_disputed_sizes_break_it) {
   Script script;
   script.agent_starts("a").agent_starts("b");
