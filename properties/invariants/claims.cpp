@@ -64,17 +64,25 @@ class Past {
 
  private:
   /// Another agent of the job wants in, or did so until its end, or until a moment ago, which the
-  /// others find out later.
+  /// others find out later: one that was not answered, when it is again.
   [[nodiscard]] bool others_wait(AgentId id, sim::WorldTime now, const JobView& view) const {
     const Agent& self = view.agent(id);
     return view.any_agent(self.job, [&](AgentId each, const Agent& other) {
       const bool in_group =
           other.member && other.round == self.round && other.stage == Stage::running;
       const auto waited = waited_until_.find(each);
-      const bool just = waited != waited_until_.end() && now - waited->second <= kSlack;
+      const bool just =
+          waited != waited_until_.end() && may_not_know(id, waited->second, now, view);
       const bool waits = other.alive() || other.stage == Stage::joining || just;
       return each != id && !in_group && waits;
     });
+  }
+
+  /// What happened to another at `of`: it was not answered, or not for long.
+  [[nodiscard]] static bool may_not_know(AgentId id, sim::WorldTime of, sim::WorldTime now,
+                                         const JobView& view) {
+    const auto known = view.ledger().deadline(view.claimant(id), kAsking, of, kSlack);
+    return !known || now <= *known;
   }
 
   [[nodiscard]] static bool one_is_missing(const Agent& self, const JobView& view) {

@@ -108,6 +108,22 @@ TEST(ClaimsAreTrue, a_node_that_has_just_stopped_waiting_may_still_be_seen) {
   EXPECT_THAT(restarts_after(20s), HasSubstr("for \"membership_change\", and there is none"));
 }
 
+TEST(ClaimsAreTrue, an_agent_that_is_not_answered_hears_later_that_one_has_stopped_waiting) {
+  const auto restarts_at_100_s = [](const char* kind, sim::Duration end) {
+    Script script = two_nodes_at_work({.read_timeout = 5s});
+    script.at(4s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(8s).fault(0, kind, 0s, "a");
+    script.at(10s).emit("b", script.agent_pid("b"), ev::rendezvous_failed,
+                        {"job", "RendezvousConnectionError", ""});
+    script.finishes("b", "error", 1).at(end).fault_over(0, kind);
+    script.at(100s).restarts("a", "membership_change");
+    return verdict(script, "safety.claims_are_true");
+  };
+  EXPECT_EQ(restarts_at_100_s("service_slow", 98s), "kept");
+  EXPECT_EQ(restarts_at_100_s("service_slow", 80s), "broken") << "it was answered since";
+  EXPECT_EQ(restarts_at_100_s("process_unkillable", 98s), "broken") << "it was answered";
+}
+
 TEST(ClaimsAreTrue, an_agent_that_stood_still_may_find_itself_lost) {
   const auto restarts_after_a_pause = [](sim::Duration end) {
     Script script = two_nodes_at_work();
