@@ -133,12 +133,20 @@ void forget(std::vector<Step>& steps, sim::WorldTime before) {
 /// What an agent's settings, what it did, and what befell its job explain.
 class Explanations {
  public:
-  void see(const sim::Event& event, JobId job, const JobView& view) {
+  void see(const sim::Event& event, AgentId id, const JobView& view) {
+    const JobId job = view.agent(id).job;
     if (event.type == &ev::agent_started) {
       std::int64_t& most = most_living_[job];
       most = std::max(most, view.job(job).living);
     }
     if (event.type == &ev::rendezvous_evicted) fell_apart_[job].push_back(event.at);
+    if (event.type == &ev::rendezvous_joining) listed_.erase(id);
+    if (event.type == &ev::rendezvous_added && text(event, "list") == "participants") {
+      const std::int64_t round = number(event, "round");
+      if (listed_.try_emplace(id, round).first->second != round)
+        fell_apart_[job].push_back(event.at);
+      listed_[id] = round;
+    }
     if (event.type == &ev::rendezvous_completed) completed_[job] = event.at;
     if (event.type == &ev::exit_barrier_entered || event.type == &ev::rendezvous_closed)
       one_is_done_.try_emplace(job, event.at);
@@ -224,8 +232,9 @@ class Explanations {
   }
 
   std::map<JobId, std::deque<sim::WorldTime>> steps_;  ///< of all agents, the latest
-  /// When a member of a round was told to be dead: those that waited for its end enter the next.
+  /// When a member of a round was told to be dead, or one that waited for its end entered the next.
   std::map<JobId, std::vector<sim::WorldTime>> fell_apart_;
+  std::map<AgentId, std::int64_t> listed_;     ///< in which round, since it began to join
   std::map<JobId, sim::WorldTime> completed_;  ///< when a round last was
   std::map<JobId, std::int64_t> most_living_;  ///< agents of a job at one time
   /// Since when a member is done, or the rendezvous closed: each look of a hardened agent asks what
@@ -242,9 +251,10 @@ class Polling final : public Judge {
       : Judge("safety.polling", "An agent asks its store no more often than its settings explain.",
               {&wev::process_asked, &wev::process_ended, &ev::agent_started, &ev::rendezvous_closed,
                &ev::rendezvous_joining, &ev::rendezvous_completed, &ev::rendezvous_joined,
-               &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::ranks_assigned,
-               &ev::group_state, &ev::group_restarting, &ev::worker_restarting, &ev::job_given_up,
-               &ev::exit_barrier_entered, &ev::exit_barrier_left, &ev::agent_finished}) {}
+               &ev::rendezvous_failed, &ev::rendezvous_evicted, &ev::rendezvous_added,
+               &ev::ranks_assigned, &ev::group_state, &ev::group_restarting, &ev::worker_restarting,
+               &ev::job_given_up, &ev::exit_barrier_entered, &ev::exit_barrier_left,
+               &ev::agent_finished}) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
@@ -256,7 +266,7 @@ class Polling final : public Judge {
     settle(event.at, event.type == &ev::rendezvous_completed ? agent.job : kNoJob);
     PastLooks& past = past_[process_of(event)];
     if (event.type == &ev::agent_started) past.costs = costs_of(text(event, "backend"));
-    explanations_.see(event, agent.job, view());
+    explanations_.see(event, id, view());
     const Stage stage = stage_of(event, agent, past);
     if (is_step(event, stage, past.steps)) {
       past.steps.push_back({event.at, stage});

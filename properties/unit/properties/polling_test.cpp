@@ -112,6 +112,19 @@ TEST(Polling, a_round_that_falls_apart_explains_a_step_of_each_that_waits) {
   }
 }
 
+/// Of the members of a round that never forms none may be told to be dead: what it was is gone when
+/// one that waited for it enters the next.
+TEST(Polling, the_next_round_of_one_that_waits_in_vain_explains_a_step) {
+  for (const std::int64_t next : {1, 2}) {
+    Script script;
+    script.agent_starts("a").joining("a").at(5s).added("a", "participants", 1);
+    script.at(25s).added("a", "participants", next).at(30s);
+    constexpr std::int64_t kStep = 3 * (6 + 1);
+    asked(script, "a", 20s, 3 * (2 + 3 * 3 + 10 * 2) + (next == 1 ? 1 : kStep));
+    EXPECT_EQ(broken(script).empty(), next == 2) << broken(script);
+  }
+}
+
 TEST(Polling, a_round_that_is_complete_explains_a_step_of_one_that_ends_before_it_tells_of_it) {
   const auto is_explained = [](bool complete, std::int64_t requests, sim::Duration after = {}) {
     Script script;
