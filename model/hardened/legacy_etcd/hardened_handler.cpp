@@ -118,6 +118,10 @@ GroupState HardenedLegacyEtcdHandler::group_state() {
   return raised([&] { return hardened_.group_state(); });
 }
 
+bool HardenedLegacyEtcdHandler::may_have_news() {
+  return ports_.clock.monotonic_now() >= next_look_;
+}
+
 Successor HardenedLegacyEtcdHandler::successor() {
   try {
     return hardened_.successor();

@@ -28,6 +28,9 @@ class HardenedLegacyEtcdHandler final : public LegacyEtcdHandler {
                             std::unique_ptr<HardenedLegacyEtcdRendezvous> rendezvous);
 
   GroupState group_state() override;
+  /// Between two looks at the members nothing is asked, as under the dynamic rendezvous, which keeps
+  /// what it has read for as long.
+  [[nodiscard]] bool may_have_news() override;
   Successor successor() override;
   void when_waiting(std::function<void()> call) override;
   void when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) override;

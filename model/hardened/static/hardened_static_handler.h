@@ -2,8 +2,9 @@
 // The problem: an agent that joins a static rendezvous, or waits in its store, is deaf to signals
 // one lost reply ends rank 0 while the others wait for what it has to say; the store ends
 // with rank 0 although others still need it; a rank 0 that comes back waits 15 minutes for
-// others that have been there all the time, since each counts itself in but once; and agents wait as
-// long for the ranks of a job that has failed for good on another node.
+// others that have been there all the time, since each counts itself in but once, and asks for their
+// number a hundred times a second; and agents wait as long for the ranks of a job that has failed for
+// good on another node.
 
 #include <cstdint>
 #include <functional>

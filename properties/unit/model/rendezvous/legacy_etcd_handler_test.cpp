@@ -38,6 +38,25 @@ TEST_F(LegacyEtcdHandlers, go_on_with_their_versions_when_etcd_has_lost_them) { 
   EXPECT_EQ(done_, 1);
 }
 
+TEST_F(LegacyEtcdHandlers, have_news_once_a_second_where_hardened) {
+  parameters_.variant = Variant::hardened;
+  parameters_.max_nodes = 2;
+  parameters_.min_nodes = 1;
+  node("a", [&](Ports& ports, RendezvousHandler& handler) {
+    EXPECT_EQ(handler.next_rendezvous().round, 1);
+    sleep(ports, 1s);
+    EXPECT_TRUE(handler.may_have_news());
+    EXPECT_EQ(handler.group_state(), GroupState::whole);
+    EXPECT_FALSE(handler.may_have_news());
+    sleep(ports, 999ms);
+    EXPECT_FALSE(handler.may_have_news());
+    sleep(ports, 1ms);
+    EXPECT_TRUE(handler.may_have_news());
+  });
+  world_.run_for(10min);
+  EXPECT_EQ(done_, 1);
+}
+
 TEST_F(LegacyEtcdHandlers, let_no_newcomer_begin_again_with_a_version_it_has_seen) {
   parameters_.variant = Variant::hardened;
   parameters_.max_nodes = 1;
