@@ -51,8 +51,8 @@ class RendezvousHandler : public GroupKeeping {
   virtual void set_closed() = 0;
   /// Nodes that want in but are not in the current group.
   virtual std::int64_t num_nodes_waiting() = 0;
-  /// False: an agent's look at the others has nothing to ask. num_nodes_waiting() would say 0 from
-  /// memory, or (hardened) may wait for the next second. True also where that is not known.
+  /// False: an agent's look at the others has nothing to ask: num_nodes_waiting() would say 0 from
+  /// memory, or is not to be asked yet. True also where that is not known.
   [[nodiscard]] virtual bool may_have_news() { return true; }
   /// Stops background work and closes the rendezvous for all; true on success.
   virtual bool shutdown() = 0;

@@ -162,6 +162,9 @@ TEST_F(Http, gives_a_service_in_the_same_program_the_very_body) {
     EXPECT_EQ(asked.back().parameters,
               (std::map<std::string, std::string>{{"a", "b c"}, {"d", " "}, {"x", "y"}}));
     EXPECT_EQ(asked.back().text(), "a=b+c&d=%20");
+    request.authorization = "no\x01 HTTP";
+    EXPECT_EQ(client.exchange(request, world::in(ports, 5s)).status, 400);
+    EXPECT_EQ(asked.size(), 3U);
   });
 }
 
