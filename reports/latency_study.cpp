@@ -1,13 +1,15 @@
-// Each run is a scenario like any other; a sink follows the joins and ends the run when all have
-// their verdict.
+// Each run is a scenario like any other, which JoinWatch follows.
 #include "reports/latency_study.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
-#include "model/observe/trace_events.h"
+#include "reports/join_watch.h"
 #include "reports/quantile.h"
 #include "reports/text.h"
 #include "scenarios/outcome/verdict.h"
@@ -17,84 +19,64 @@
 namespace hooke::report {
 namespace {
 
-namespace ev = model::events;
 using namespace std::chrono_literals;
 
-using Report = std::function<void(const StudyProgress&)>;
+/// The machines that are lost, and when.
+using Losses = std::map<std::size_t, sim::Duration>;
 
-/// Follows every node's first join; stops the run when all have ended.
-class JoinWatch final : public kernel::TraceSink {
- public:
-  /// `state`: what `report` is told, every so many events.
-  JoinWatch(kernel::Kernel& kernel, StudyProgress state, const Report& report)
-      : kernel_(kernel),
-        started_(static_cast<std::size_t>(state.nodes)),
-        state_(state),
-        report_(report) {}
-
-  void on_event(const sim::Event& event) override {
-    constexpr std::uint64_t kEventsBetweenReports = 4096;
-    if (report_ && ++events_ % kEventsBetweenReports == 0) {
-      state_.now = event.at - sim::WorldTime{};
-      report_(state_);
-    }
-    if (event.type == &ev::rendezvous_joining) {
-      started_[event.node.value] = event.at;
-      first_ = std::min(first_.value_or(event.at), event.at);
-    } else if (event.type == &ev::rendezvous_cost) {
-      attempts += static_cast<std::uint64_t>(event.field("attempts").number());
-      conflicts += static_cast<std::uint64_t>(event.field("conflicts").number());
-      bytes += static_cast<std::uint64_t>(event.field("bytes").number());
-      if (event.field("round").number() >= 0) {
-        latencies.push_back(event.at - started_[event.node.value]);
-        whole = event.at - *first_;
-        verdict();
-      }
-    } else if (event.type == &ev::rendezvous_failed) {
-      ++failures;
-      verdict();
-    } else if (event.type == &ev::rendezvous_evicted) {
-      ++evictions;
-    }
+/// Not the first node's, which may serve the store (static).
+Losses draw_losses(const StudyPlan& plan, std::int64_t nodes, kernel::SeededSource& source) {
+  Losses out;
+  kernel::Stream losses(source, "study.loss", 0);
+  const auto span = static_cast<std::uint64_t>((plan.start_spread + 1s).count());
+  while (static_cast<std::int64_t>(out.size()) < std::min(plan.lost, nodes - 1)) {
+    const auto node = 1 + losses.below(static_cast<std::uint64_t>(nodes - 1));
+    const auto at = sim::Duration(static_cast<std::int64_t>(losses.below(span)));
+    out.try_emplace(static_cast<std::size_t>(node), at);
   }
+  return out;
+}
 
-  std::vector<sim::Duration> latencies;
-  std::uint64_t failures = 0;
-  std::uint64_t attempts = 0, conflicts = 0, bytes = 0, evictions = 0;
-  sim::Duration whole{};
-
- private:
-  void verdict() {
-    if (++state_.verdicts == started_.size()) kernel_.stop();
-  }
-  kernel::Kernel& kernel_;
-  std::vector<sim::WorldTime> started_;
-  std::optional<sim::WorldTime> first_;
-  StudyProgress state_;
-  const Report& report_;
-  std::uint64_t events_ = 0;
-};
-
-scenario::Scenario join_scenario(const StudyPlan& plan, std::int64_t nodes, sim::Duration service,
-                                 std::uint64_t seed) {
-  scenario::Scenario out;
-  out.name = fmt::format("join-{}", nodes);
-  kernel::SeededSource source(seed);
+scenario::ClusterPlan cluster_of(const StudyPlan& plan, const StudyPoint& point,
+                                 kernel::SeededSource& source) {
+  scenario::ClusterPlan out;
   kernel::Stream starts(source, "study.start", 0);
-  for (std::int64_t i = 1; i <= nodes; ++i) {
+  for (std::int64_t i = 1; i <= point.nodes; ++i) {
     scenario::NodePlan node;
     node.id = fmt::format("n{:06}", i);
     const auto spread = static_cast<std::uint64_t>(plan.start_spread.count());
     node.start = sim::Duration(static_cast<std::int64_t>(starts.below(spread + 1)));
-    out.cluster.nodes.push_back(node);
+    out.nodes.push_back(node);
   }
-  out.cluster.store_host = out.cluster.nodes.front().id;
-  out.cluster.service_time = service;
-  if (plan.calibration) apply(*plan.calibration, out.cluster);
-  if (plan.start_spread > sim::Duration::zero()) out.cluster.store_host.clear();
+  // Elsewhere than on its first node only where that may come late, or be lost, or serves no etcd.
+  const bool is_first = plan.start_spread == sim::Duration::zero() && point.lost == 0;
+  if (point.backend == "static" || (point.backend == "c10d" && is_first))
+    out.store_host = out.nodes.front().id;
+  out.service_time = point.service;
+  if (plan.calibration) apply(*plan.calibration, out);
+  return out;
+}
+
+scenario::Scenario join_scenario(const StudyPlan& plan, const StudyPoint& point,
+                                 const Losses& losses, kernel::SeededSource& source) {
+  scenario::Scenario out;
+  out.name = fmt::format("join-{}", point.nodes);
+  out.cluster = cluster_of(plan, point, source);
+  out.protocol.variant = point.variant;
+  out.protocol.rendezvous.backend = point.backend;
   out.protocol.rendezvous.join = plan.join_timeout;
   out.protocol.rendezvous.keep_alive_interval = plan.keep_alive;
-  out.protocol.rendezvous.min_nodes = out.protocol.rendezvous.max_nodes = nodes;
+  out.protocol.rendezvous.max_nodes = point.nodes;
+  out.protocol.rendezvous.min_nodes = point.backend == "static"
+                                          ? point.nodes
+                                          : point.nodes - static_cast<std::int64_t>(losses.size());
+  for (const auto& [node, at] : losses) {
+    scenario::TimelineEntry crash;
+    crash.what = "node.crash";
+    crash.trigger.at = at;
+    crash.from = {out.cluster.nodes[node].id};
+    out.timeline.push_back(crash);
+  }
   scenario::WorkerStep run;
   run.kind = scenario::WorkerStep::Kind::run;
   run.span = 1h;
@@ -103,69 +85,131 @@ scenario::Scenario join_scenario(const StudyPlan& plan, std::int64_t nodes, sim:
   return out;
 }
 
-StudyPoint measure(kernel::Kernel& kernel, const StudyPlan& plan, std::int64_t nodes,
-                   sim::Duration service, const Report& progress) {
-  StudyPoint point;
-  point.nodes = nodes;
-  point.service = service;
-  std::vector<sim::Duration> all;
-  std::uint64_t attempts = 0, conflicts = 0, bytes = 0;
+/// Adds up the runs of all seeds.
+class Sum {
+ public:
+  explicit Sum(StudyPoint& point) : point_(point), formed_(sim::Duration::zero()) {}
+
+  [[nodiscard]] bool lets_none_in() const { return all_.empty(); }
+  void add(const JoinWatch& watch, const scenario::RunReport& report) {
+    ++point_.seeds;
+    point_.cut += report.end != kernel::RunEnd::stopped && !scenario::limit_reached(report).empty();
+    point_.wall += report.wall_time;
+    all_.insert(all_.end(), watch.latencies().begin(), watch.latencies().end());
+    point_.failures +=
+        static_cast<std::uint64_t>(point_.nodes - point_.lost) - watch.latencies().size();
+    point_.whole = std::max(point_.whole, watch.whole());
+    const std::optional<sim::Duration> formed = watch.formed();
+    formed_ = formed_ && formed ? std::optional(std::max(*formed_, *formed)) : std::nullopt;
+    attempts_ += watch.attempts;
+    conflicts_ += watch.conflicts;
+    bytes_ += watch.bytes;
+    point_.evictions += watch.evictions;
+  }
+  void finish() {
+    std::sort(all_.begin(), all_.end());
+    point_.joins = all_.size();
+    point_.p50 = quantile(all_, 50);
+    point_.p99 = quantile(all_, 99);
+    point_.last = all_.empty() ? sim::Duration{} : all_.back();
+    point_.formed = formed_;
+    point_.wall /= point_.seeds;
+    const double tries = static_cast<double>(point_.nodes * point_.seeds);
+    point_.attempts_per_node = static_cast<double>(attempts_) / tries;
+    point_.conflicts_per_node = static_cast<double>(conflicts_) / tries;
+    point_.bytes_per_node = static_cast<double>(bytes_) / tries;
+  }
+
+ private:
+  StudyPoint& point_;
+  std::vector<sim::Duration> all_;
+  std::optional<sim::Duration> formed_;
+  std::uint64_t attempts_ = 0, conflicts_ = 0, bytes_ = 0;
+};
+
+/// `point` says which.
+void measure(kernel::Kernel& kernel, const StudyPlan& plan, StudyPoint& point,
+             const JoinWatch::Report& progress) {
+  Sum sum(point);
   const properties::InvariantRegistry none;
   // Where no agent gets in, another seed says the same, and such runs are long.
-  for (std::int64_t seed = 1; seed <= plan.seeds && (seed == 1 || !all.empty()); ++seed) {
-    ++point.seeds;
+  for (std::int64_t seed = 1; seed <= plan.seeds && (seed == 1 || !sum.lets_none_in()); ++seed) {
     scenario::RunOptions options;
     options.seed = static_cast<std::uint64_t>(seed);
-    const scenario::Scenario scenario = join_scenario(plan, nodes, service, *options.seed);
-    JoinWatch watch(kernel, {nodes, seed, 0, {}, scenario.time_limit}, progress);
+    kernel::SeededSource source(*options.seed);
+    const Losses losses = draw_losses(plan, point.nodes, source);
+    point.lost = static_cast<std::int64_t>(losses.size());
+    const scenario::Scenario scenario = join_scenario(plan, point, losses, source);
+    std::set<std::size_t> lost;
+    for (const auto& [node, at] : losses) lost.insert(node);
+    JoinWatch watch(kernel, {point.nodes, seed, 0, {}, scenario.time_limit}, lost, progress);
     options.determinism_check = false;
     options.sinks = {&watch};
     options.steps_max = 0;
     options.wall_time_max = plan.real_time_max;
-    const scenario::RunReport report = scenario::run(kernel, scenario, options, none);
-    point.cut += report.end != kernel::RunEnd::stopped && !scenario::limit_reached(report).empty();
-    point.wall += report.wall_time;
-    all.insert(all.end(), watch.latencies.begin(), watch.latencies.end());
-    point.failures += static_cast<std::uint64_t>(nodes) - watch.latencies.size();
-    point.whole = std::max(point.whole, watch.whole);
-    attempts += watch.attempts;
-    conflicts += watch.conflicts;
-    bytes += watch.bytes;
-    point.evictions += watch.evictions;
+    sum.add(watch, scenario::run(kernel, scenario, options, none));
   }
-  std::sort(all.begin(), all.end());
-  point.joins = all.size();
-  point.p50 = quantile(all, 50);
-  point.p99 = quantile(all, 99);
-  point.last = all.empty() ? sim::Duration{} : all.back();
-  point.wall /= point.seeds;
-  const double tries = static_cast<double>(nodes * point.seeds);
-  point.attempts_per_node = static_cast<double>(attempts) / tries;
-  point.conflicts_per_node = static_cast<double>(conflicts) / tries;
-  point.bytes_per_node = static_cast<double>(bytes) / tries;
-  return point;
+  sum.finish();
 }
 
 double in_seconds(sim::Duration span) {
   return std::chrono::duration<double>(span).count();
 }
 
+/// "c10d", "c10d, hardened".
+std::string name_of(const StudyPoint& point) {
+  std::string out = point.backend;
+  if (point.variant != model::Variant::torch_2_x)
+    out += ", " + std::string(to_string(point.variant));
+  return out;
+}
+
+/// Only a rendezvous with one shared state counts who writes it.
+std::string writes(const StudyPoint& point, double per_node) {
+  return point.attempts_per_node > 0 ? fmt::format("{:.1f}", per_node) : "-";
+}
+
 void print_row(const StudyPoint& point, std::ostream& table) {
   const auto span = [&](sim::Duration of_joins) {
     return point.joins == 0 ? "-" : short_time(of_joins);
   };
-  table
-      << fmt::format(
-             "{:>6} {:>9} {:>7} {:>7} {:>9} {:>9} {:>9} {:>10.1f} {:>10.1f} {:>11} {:>8} {:>9}{}\n",
-             point.nodes, short_time(point.service), point.joins, point.failures, span(point.p50),
-             span(point.p99), span(point.last), point.attempts_per_node, point.conflicts_per_node,
-             bytes_text(static_cast<std::uint64_t>(point.bytes_per_node)), point.evictions,
-             short_time(point.wall), point.cut > 0 ? "  cut: --real-time-limit" : "")
-      << std::flush;
+  table << fmt::format(
+               "{:<18} {:>6} {:>5} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>11} "
+               "{:>8} {:>9}{}\n",
+               name_of(point), point.nodes, point.lost, short_time(point.service), point.joins,
+               point.failures, span(point.p50), span(point.p99), span(point.last),
+               point.formed ? short_time(*point.formed) : "-",
+               writes(point, point.attempts_per_node), writes(point, point.conflicts_per_node),
+               point.attempts_per_node > 0
+                   ? bytes_text(static_cast<std::uint64_t>(point.bytes_per_node))
+                   : "-",
+               point.evictions, short_time(point.wall),
+               point.cut > 0 ? "  cut: --real-time-limit" : "")
+        << std::flush;
 }
 
 double in_microseconds(sim::Duration span) {
   return std::chrono::duration<double, std::micro>(span).count();
+}
+
+std::vector<StudyPoint> points_of(const StudyPlan& plan) {
+  const std::vector<sim::Duration> services =
+      plan.calibration ? std::vector{plan.calibration->service_time} : plan.service;
+  std::vector<StudyPoint> out;
+  for (const std::string& backend : plan.backends) {
+    for (const model::Variant variant : plan.variants) {
+      for (const sim::Duration service : services) {
+        for (const std::int64_t nodes : plan.nodes) {
+          StudyPoint& point = out.emplace_back();
+          point.backend = backend;
+          point.variant = variant;
+          point.service = service;
+          point.nodes = nodes;
+        }
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -175,16 +219,14 @@ Study run_study(const StudyPlan& plan, std::ostream& table,
   Study study;
   kernel::Kernel kernel;
   table << fmt::format(
-      "{:>6} {:>9} {:>7} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>11} {:>8} {:>9}\n", "nodes",
-      "service", "joined", "failed", "p50", "p99", "last", "CAS/node", "lost/node", "bytes/node",
-      "evicted", "real time");
-  const std::vector<sim::Duration> services =
-      plan.calibration ? std::vector{plan.calibration->service_time} : plan.service;
-  for (const sim::Duration service : services) {
-    for (const std::int64_t nodes : plan.nodes) {
-      study.points.push_back(measure(kernel, plan, nodes, service, progress));
-      print_row(study.points.back(), table);
-    }
+      "{:<18} {:>6} {:>5} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>11} {:>8} "
+      "{:>9}\n",
+      "rendezvous", "nodes", "lost", "service", "joined", "failed", "p50", "p99", "last", "formed",
+      "CAS/node", "lost/node", "bytes/node", "evicted", "real time");
+  for (StudyPoint& point : points_of(plan)) {
+    measure(kernel, plan, point, progress);
+    print_row(point, table);
+    study.points.push_back(std::move(point));
   }
   return study;
 }
@@ -196,7 +238,10 @@ std::string study_json(const Study& study) {
       return point.joins == 0 ? nlohmann::ordered_json(nullptr)
                               : nlohmann::ordered_json(of_joins.count());
     };
-    out.push_back({{"nodes", point.nodes},
+    out.push_back({{"backend", point.backend},
+                   {"variant", std::string(to_string(point.variant))},
+                   {"nodes", point.nodes},
+                   {"lost", point.lost},
                    {"service_us", in_microseconds(point.service)},
                    {"seeds", point.seeds},
                    {"joins", point.joins},
@@ -205,6 +250,8 @@ std::string study_json(const Study& study) {
                    {"p99_ns", span(point.p99)},
                    {"last_ns", span(point.last)},
                    {"whole_ns", span(point.whole)},
+                   {"formed_ns", point.formed ? nlohmann::ordered_json(point.formed->count())
+                                              : nlohmann::ordered_json(nullptr)},
                    {"cut", point.cut},
                    {"attempts_per_node", point.attempts_per_node},
                    {"conflicts_per_node", point.conflicts_per_node},
@@ -219,17 +266,18 @@ std::string study_csv(const Study& study) {
   std::string out =
       "nodes,service_us,seeds,joins,failures,p50_s,p99_s,last_s,attempts_per_node,conflicts_per_"
       "node,bytes_per_node,"
-      "evictions,wall_s,whole_s,cut\n";
+      "evictions,wall_s,whole_s,cut,backend,variant,lost,formed_s\n";
   for (const StudyPoint& point : study.points) {
     const auto span = [&](sim::Duration of_joins) {
       return point.joins == 0 ? "" : fmt::format("{:.6f}", in_seconds(of_joins));
     };
-    out += fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.0f},{},{:.3f},{},{}\n",
-                       point.nodes, in_microseconds(point.service), point.seeds, point.joins,
-                       point.failures, span(point.p50), span(point.p99), span(point.last),
-                       point.attempts_per_node, point.conflicts_per_node, point.bytes_per_node,
-                       point.evictions, std::chrono::duration<double>(point.wall).count(),
-                       span(point.whole), point.cut);
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.0f},{},{:.3f},{},{},{},{},{},{}\n", point.nodes,
+        in_microseconds(point.service), point.seeds, point.joins, point.failures, span(point.p50),
+        span(point.p99), span(point.last), point.attempts_per_node, point.conflicts_per_node,
+        point.bytes_per_node, point.evictions, std::chrono::duration<double>(point.wall).count(),
+        span(point.whole), point.cut, point.backend, to_string(point.variant), point.lost,
+        point.formed ? fmt::format("{:.6f}", in_seconds(*point.formed)) : "");
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // How long a rendezvous takes against the number of nodes, and what it costs: all nodes start at
-// once or within a span, min = max = N, and each join is followed to its verdict.
+// once or within a span, some may be lost meanwhile, and each join is followed to its verdict.
 
 #include <cstdint>
 #include <functional>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/variant/variant.h"
 #include "scenarios/format/calibration.h"
 #include "sim/port/time.h"
 
@@ -17,6 +18,11 @@ namespace hooke::report {
 struct StudyPlan {
   std::vector<std::int64_t> nodes{2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   std::int64_t seeds = 3;
+  std::vector<std::string> backends{"c10d"};
+  std::vector<model::Variant> variants{model::Variant::torch_2_x};
+  /// Nodes whose machines are lost, at times drawn by the seed, within a second of the last start.
+  /// The others are enough for a round, and their store is on none of these machines.
+  std::int64_t lost = 0;
   /// Service times of the store, per request.
   std::vector<sim::Duration> service{std::chrono::microseconds(11)};
   /// Instead of these: a store and a network that were measured.
@@ -30,25 +36,29 @@ struct StudyPlan {
 /// How far one run is.
 struct StudyProgress {
   std::int64_t nodes = 0, seed = 0;
-  std::size_t verdicts = 0;    ///< nodes whose join has ended, well or not
+  std::size_t verdicts = 0;    ///< nodes that have their ranks or never will
   sim::Duration now{}, end{};  ///< virtual: so far, and when the run ends at the latest
 };
 
-/// Figures of all seeds at one number of nodes and one service time.
+/// Figures of all seeds at one number of nodes, one service time and one kind of rendezvous.
 struct StudyPoint {
-  std::int64_t nodes = 0;
+  std::string backend;
+  model::Variant variant = model::Variant::torch_2_x;
+  std::int64_t nodes = 0, lost = 0;
   sim::Duration service{};             ///< of the store, per request
   std::int64_t seeds = 0;              ///< that were run: one where it let no agent in
-  std::uint64_t joins = 0;             ///< nodes that got into the round
+  std::uint64_t joins = 0;             ///< nodes that got into the round, of those not lost
   std::uint64_t failures = 0;          ///< nodes that did not
   sim::Duration p50{}, p99{}, last{};  ///< of the time from wanting to join to being in
   sim::Duration whole{};               ///< from the first start until the last is in; the longest
-  std::int64_t cut = 0;                ///< runs that took more real time than they may
-  double attempts_per_node = 0;        ///< compare-and-sets, of nodes that got in or not
-  double conflicts_per_node = 0;       ///< those that lost
-  double bytes_per_node = 0;           ///< of state offered
-  std::uint64_t evictions = 0;         ///< nodes declared dead while they lived
-  std::chrono::nanoseconds wall{};     ///< real time of one run, on average
+  /// Likewise until the last has its ranks; nullopt: some never had them.
+  std::optional<sim::Duration> formed;
+  std::int64_t cut = 0;             ///< runs that took more real time than they may
+  double attempts_per_node = 0;     ///< compare-and-sets, of nodes that got in or not
+  double conflicts_per_node = 0;    ///< those that lost
+  double bytes_per_node = 0;        ///< of state offered
+  std::uint64_t evictions = 0;      ///< nodes declared dead while they lived
+  std::chrono::nanoseconds wall{};  ///< real time of one run, on average
 };
 
 struct Study {

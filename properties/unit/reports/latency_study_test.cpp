@@ -67,6 +67,49 @@ TEST(LatencyStudy, nodes_that_start_within_a_span_wait_for_the_last_of_them) {
   EXPECT_LT(spread.whole, 12s);
 }
 
+TEST(LatencyStudy, compares_kinds_of_rendezvous) {
+  StudyPlan plan;
+  plan.nodes = {4};
+  plan.seeds = 1;
+  plan.backends = {"c10d", "static", "etcd-v3", "etcd"};
+  plan.variants = {model::Variant::torch_2_x, model::Variant::hardened};
+  std::ostringstream table;
+  const Study study = run_study(plan, table);
+  ASSERT_EQ(study.points.size(), 8U);
+  for (const StudyPoint& point : study.points) {
+    EXPECT_EQ(point.joins, 4U) << point.backend;
+    ASSERT_TRUE(point.formed) << point.backend;
+    EXPECT_GE(*point.formed, point.whole) << point.backend;
+    EXPECT_EQ(point.attempts_per_node > 0, point.backend == "c10d" || point.backend == "etcd-v3");
+  }
+  // No node waits for a second to look again.
+  EXPECT_LT(*study.points[2].formed, 1s);
+  EXPECT_THAT(table.str(), testing::HasSubstr("\nstatic, hardened "));
+  EXPECT_THAT(study_csv(study), testing::HasSubstr(",etcd,hardened,0,"));
+}
+
+/// Of six nodes two are lost while they join.
+StudyPoint with_losses(model::Variant variant) {
+  StudyPlan plan;
+  plan.nodes = {6};
+  plan.seeds = 1;
+  plan.lost = 2;
+  plan.variants = {variant};
+  std::ostringstream table;
+  return run_study(plan, table).points[0];
+}
+
+TEST(LatencyStudy, says_that_nodes_are_in_a_round_with_lost_ones_and_form_no_group) {
+  const StudyPoint torch = with_losses(model::Variant::torch_2_x);
+  EXPECT_EQ(torch.lost, 2);
+  EXPECT_EQ(torch.joins + torch.failures, 4U);
+  EXPECT_FALSE(torch.formed);
+  const StudyPoint hardened = with_losses(model::Variant::hardened);
+  EXPECT_EQ(hardened.joins, 4U);
+  ASSERT_TRUE(hardened.formed);
+  EXPECT_GT(*hardened.formed, hardened.whole);
+}
+
 TEST(LatencyStudy, takes_store_and_network_from_a_calibration) {
   StudyPlan plan;
   plan.nodes = {8};

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "model/variant/variant.h"
 #include "reports/latency_study.h"
 #include "reports/text.h"
 #include "scenarios/cli/calibration_file.h"
@@ -19,6 +20,7 @@ namespace {
 struct BenchOptions {
   report::StudyPlan plan;
   std::vector<std::int64_t> service_us{11};
+  std::vector<std::string> variants{std::string(to_string(model::Variant::torch_2_x))};
   double keep_alive_seconds = 5, spread_seconds = 0;
   std::string json_path;
   std::string csv_path;
@@ -43,6 +45,10 @@ std::string progress_text(const report::StudyProgress& so_far, std::chrono::nano
 
 report::Study study(BenchOptions& options) {
   report::StudyPlan& plan = options.plan;
+  plan.variants.clear();
+  for (const std::string& each : options.variants) {
+    plan.variants.push_back(*model::variant_from(each));
+  }
   plan.service.clear();
   for (const std::int64_t each : options.service_us) {
     plan.service.push_back(std::chrono::microseconds(each));
@@ -57,6 +63,30 @@ report::Study study(BenchOptions& options) {
     if (std::exchange(run, now_run) != now_run) began = line.elapsed();
     line.show([&] { return progress_text(so_far, line.elapsed() - began); });
   });
+}
+
+/// What meets, and of which nodes.
+void add_subjects(CLI::App& command, BenchOptions& options) {
+  command.add_option("--nodes", options.plan.nodes, "Numbers of nodes")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command.add_option("--backend", options.plan.backends, "What they meet over, as --rdzv-backend")
+      ->check(CLI::IsMember({"c10d", "static", "etcd-v2", "etcd-v3", "etcd"}))
+      ->capture_default_str();
+  command.add_option("--variant", options.variants, "What they are")
+      ->check(CLI::IsMember(model::variant_names()))
+      ->capture_default_str();
+  command
+      .add_option("--lose", options.plan.lost,
+                  "So many machines are lost within a second of the last start, at random times; "
+                  "the others are enough for a round")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  command
+      .add_option("--seeds", options.plan.seeds,
+                  "Seeds per number of nodes; one where no agent gets in")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void add_settings(CLI::App& command, BenchOptions& options) {
@@ -97,14 +127,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command =
       bench->add_subcommand("rendezvous", "Rendezvous latency against the number of nodes");
-  command->add_option("--nodes", options->plan.nodes, "Numbers of nodes")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  command
-      ->add_option("--seeds", options->plan.seeds,
-                   "Seeds per number of nodes; one where no agent gets in")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_subjects(*command, *options);
   add_settings(*command, *options);
   command
       ->add_option_function<std::string>(
@@ -121,6 +144,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  hooke bench rendezvous --nodes 2 64 1024 --seeds 3\n"
       "  hooke bench rendezvous --nodes 1024 --seeds 1 --keep-alive 60 --start-spread 10\n"
+      "  hooke bench rendezvous --nodes 256 --backend c10d static --variant torch-2.x hardened\n"
       "Exit codes: 0; 2 bad usage; 3 the harness failed.");
   command->callback([options, &exit_code] {
     OutputFile json("--json", options->json_path);
