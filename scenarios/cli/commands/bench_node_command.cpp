@@ -49,7 +49,8 @@ class Nodes {
       fibers.push_back(ports_.executor.spawn("node", [this, i] { join(i); }));
     }
     for (const sim::FiberId fiber : fibers) ports_.executor.join(fiber);
-    write(own(0) + ".cost", std::to_string(cost.attempts) + " " + std::to_string(cost.conflicts));
+    write_whole(own(0) + ".cost",
+                std::to_string(cost.attempts) + " " + std::to_string(cost.conflicts));
     // Rank 0 serves the workers' store: it stays until everybody has read its address.
     await("end", 10ms);
     return kAllHeld;
@@ -84,8 +85,7 @@ class Nodes {
     } catch (const model::RendezvousError& error) {
       result = "failed";
     }
-    write(own(index) + ".part", result);
-    static_cast<void>(ports_.files.rename(own(index) + ".part", own(index) + ".in"));
+    write_whole(own(index) + ".in", result);
   }
   void await(const std::string& name, sim::Duration pause) {
     while (!ports_.files.exists(options_.directory + "/" + name)) {
@@ -97,6 +97,12 @@ class Nodes {
   }
   void write(const std::string& path, const std::string& text) {
     static_cast<void>(ports_.files.write(path, text));
+  }
+
+  /// The program that waits for the file never sees a part of it.
+  void write_whole(const std::string& path, const std::string& text) {
+    write(path + ".part", text);
+    static_cast<void>(ports_.files.rename(path + ".part", path));
   }
 
   sim::Ports& ports_;
