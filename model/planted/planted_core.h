@@ -46,7 +46,8 @@ class PlantedCore final : public Base {
   bool tries_again(Operation operation, int lost) override {
     constexpr int kTries = 4;
     if (lost == kTries && has(Planted::rendezvous_retries_end)) return false;
-    return operation != &Decisions::exit || !has(Planted::rendezvous_leaving_believed);
+    if (operation == &Decisions::exit && has(Planted::rendezvous_leaving_believed)) return false;
+    return Base::tries_again(operation, lost);
   }
 
  private:

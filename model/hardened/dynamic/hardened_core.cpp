@@ -3,10 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/rendezvous/core/settings.h"
 #include "sim/port/check.h"
 
 namespace hooke::model {
 namespace {
+
+/// A node that has lost a write pauses for up to so long for each node of the job, which is about
+/// what a store takes for one such write; twice as long after each that it loses besides.
+constexpr sim::Duration kPausePerNode = std::chrono::microseconds(100);
+constexpr int kDoublingsMax = 5;
+constexpr int kMuchLonger = 10;
+
+sim::Duration longest_pause(std::int64_t nodes, int lost) {
+  HOOKE_CHECK(nodes >= 1 && lost >= 1, "a node of a job has lost a write");
+  const std::int64_t many = std::int64_t{1} << std::min(lost - 1, kDoublingsMax);
+  const std::int64_t most = kPollInterval / kPausePerNode;  // without an overflow
+  return kPausePerNode * std::min(std::min(nodes, most) * many, most);
+}
 
 RendezvousResources with_backend(RendezvousResources resources,
                                  std::unique_ptr<RendezvousBackend> backend) {
@@ -49,6 +63,26 @@ void HardenedCore::run(Operation operation, sim::MonotonicTime deadline,
 void HardenedCore::before_write(Action action) {
   comes_to_wait_ = comes_to_wait_ || action == Action::add_to_redundancy_list;
   HandlerCore::before_write(action);
+  wrote_at_ = ports.clock.monotonic_now();
+}
+
+/// Of many that write at once all but one lose, and if they write again at once they lose again
+/// . What was read before a pause is of no use behind it, unless a write takes much longer
+/// anyway.
+bool HardenedCore::tries_again(Operation operation, int lost) {
+  const sim::Duration took = ports.clock.monotonic_now() - wrote_at_;
+  const sim::Duration span = ports.random.between("rendezvous.backoff", sim::Duration::zero(),
+                                                  longest_pause(settings.max_nodes, lost));
+  if (operation == static_cast<Operation>(&Decisions::keep_alive)) {
+    ports.executor.sleep_until(ports.clock.monotonic_now() + span);  // not in the agent's fiber
+  } else {
+    HandlerCore::pause(span);
+  }
+  if (kMuchLonger * span > took) {
+    holder->forget_cache();
+    static_cast<void>(holder->sync());
+  }
+  return true;
 }
 
 /// Only once it is on the list: what this asks of the store takes long, and between a read and its

@@ -1,7 +1,8 @@
 #pragma once
 // The problem: a rendezvous that cannot be reached for a moment ends the node that joins just then
-// its heartbeats die of any error and begin an interval late, and a spare hears
-// of nothing while it waits.
+// its heartbeats die of any error and begin an interval late, nodes that lose a
+// write to another write again at once and lose again, and a spare hears of nothing while it
+// waits.
 
 #include <functional>
 
@@ -37,6 +38,7 @@ class HardenedCore : public HandlerCore {
            std::optional<sim::Duration> extend_by = std::nullopt) override;
   void pause(sim::Duration span) override;
   void before_write(Action action) override;
+  bool tries_again(Operation operation, int lost) override;
   [[nodiscard]] sim::Duration until_next_tick() const override;
   /// The agent that dismisses them with the lock held goes on, and may join, which takes no lock.
   [[nodiscard]] bool ticks_when_dismissed() const override { return false; }
@@ -47,6 +49,7 @@ class HardenedCore : public HandlerCore {
                RendezvousResources&& given, RendezvousSettings with, NodeDesc me, Parts parts);
 
   bool comes_to_wait_ = false;
+  sim::MonotonicTime wrote_at_{};  ///< when the latest write began
 };
 
 }  // namespace hooke::model

@@ -110,6 +110,19 @@ TEST(LatencyStudy, says_that_nodes_are_in_a_round_with_lost_ones_and_form_no_gro
   EXPECT_GT(*hardened.formed, hardened.whole);
 }
 
+TEST(LatencyStudy, finds_no_convoy_of_hardened_nodes_that_lose_their_writes) {
+  StudyPlan plan;
+  plan.nodes = {96};
+  plan.seeds = 1;
+  plan.service = {1ms};
+  plan.variants = {model::Variant::torch_2_x, model::Variant::hardened};
+  std::ostringstream table;
+  const Study study = run_study(plan, table);
+  EXPECT_GT(study.points[0].attempts_per_node, 30);
+  EXPECT_LT(study.points[1].attempts_per_node, 10);
+  EXPECT_LT(study.points[1].last, study.points[0].last);
+}
+
 TEST(LatencyStudy, takes_store_and_network_from_a_calibration) {
   StudyPlan plan;
   plan.nodes = {8};
