@@ -12,10 +12,11 @@ namespace ev = model::events;
 }  // namespace
 
 JoinWatch::JoinWatch(kernel::Kernel& kernel, StudyProgress state, const std::set<std::size_t>& lost,
-                     const Report& report)
+                     Until until, const Report& report)
     : kernel_(kernel),
       nodes_(static_cast<std::size_t>(state.nodes)),
       state_(state),
+      until_(until),
       report_(report),
       open_(nodes_.size() - lost.size()),
       expected_(open_) {
@@ -33,11 +34,14 @@ void JoinWatch::on_event(const sim::Event& event) {
     state_.now = event.at - sim::WorldTime{};
     report_(state_);
   }
-  if (event.node.value >= nodes_.size()) return;  // of the store's own machine
-  Node& node = nodes_[event.node.value];
+  // The store's machine is no node of the job.
+  if (event.node.value < nodes_.size()) on_own_event(nodes_[event.node.value], event);
+}
+
+void JoinWatch::on_own_event(Node& node, const sim::Event& event) {
   if (event.type == &ev::agent_started || event.type == &ev::rendezvous_joining) {
     // Not every rendezvous says that a node begins to join: where none does, its agent's start
-    // counts. One that joins again does so after its verdict, or because it has lost its group.
+    // counts. One that joins again does so because it has lost its group.
     if (!node.is_in) node.wants = event.at;
     first_ = std::min(first_.value_or(event.at), event.at);
   } else if (event.type == &ev::rendezvous_cost) {
@@ -46,17 +50,33 @@ void JoinWatch::on_event(const sim::Event& event) {
     bytes += static_cast<std::uint64_t>(event.field("bytes").number());
     if (event.field("round").number() >= 0) is_in(node, event.at);
   } else if (event.type == &ev::ranks_assigned) {
-    is_in(node, event.at);
-    if (node.is_over) return;
-    node.has_ranks = true;
-    ++ranked_;
-    last_ranks_ = event.at;
+    has_ranks(node, event.at);
+  } else if (event.type == &ev::exit_barrier_entered) {
+    ++at_barrier_;
+    last_at_barrier_ = event.at;
+  } else if (event.type == &ev::agent_finished) {
+    ended_well_ += event.field("outcome").text() == "succeeded" ? 1 : 0;
+    last_end_ = event.at;
     is_over(node);
-  } else if (event.type == &ev::rendezvous_failed || event.type == &ev::agent_finished) {
+  } else if (event.type == &ev::rendezvous_failed) {
     is_over(node);
   } else if (event.type == &ev::rendezvous_evicted) {
     ++evictions;
   }
+}
+
+std::optional<sim::Duration> JoinWatch::barrier() const {
+  if (at_barrier_ < expected_ || ended_well_ < expected_) return std::nullopt;
+  return last_end_ - last_at_barrier_;
+}
+
+void JoinWatch::has_ranks(Node& node, sim::WorldTime now) {
+  is_in(node, now);
+  if (node.is_over || node.has_ranks) return;
+  node.has_ranks = true;
+  ++ranked_;
+  last_ranks_ = now;
+  if (until_ == Until::verdicts) is_over(node);
 }
 
 void JoinWatch::is_in(Node& node, sim::WorldTime now) {

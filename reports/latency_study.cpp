@@ -77,10 +77,11 @@ scenario::Scenario join_scenario(const StudyPlan& plan, const StudyPoint& point,
     crash.from = {out.cluster.nodes[node].id};
     out.timeline.push_back(crash);
   }
-  scenario::WorkerStep run;
+  scenario::WorkerStep run, exit;
   run.kind = scenario::WorkerStep::Kind::run;
-  run.span = 1h;
-  out.workers.program = {run};
+  run.span = plan.to_the_end ? sim::Duration(1s) : sim::Duration(1h);
+  exit.kind = scenario::WorkerStep::Kind::exit;
+  out.workers.program = {run, exit};
   out.time_limit = plan.start_spread + plan.join_timeout + 100s;
   return out;
 }
@@ -88,7 +89,8 @@ scenario::Scenario join_scenario(const StudyPlan& plan, const StudyPoint& point,
 /// Adds up the runs of all seeds.
 class Sum {
  public:
-  explicit Sum(StudyPoint& point) : point_(point), formed_(sim::Duration::zero()) {}
+  explicit Sum(StudyPoint& point)
+      : point_(point), formed_(sim::Duration::zero()), barrier_(sim::Duration::zero()) {}
 
   [[nodiscard]] bool lets_none_in() const { return all_.empty(); }
   void add(const JoinWatch& watch, const scenario::RunReport& report) {
@@ -99,8 +101,8 @@ class Sum {
     point_.failures +=
         static_cast<std::uint64_t>(point_.nodes - point_.lost) - watch.latencies().size();
     point_.whole = std::max(point_.whole, watch.whole());
-    const std::optional<sim::Duration> formed = watch.formed();
-    formed_ = formed_ && formed ? std::optional(std::max(*formed_, *formed)) : std::nullopt;
+    formed_ = longest(formed_, watch.formed());
+    barrier_ = longest(barrier_, watch.barrier());
     attempts_ += watch.attempts;
     conflicts_ += watch.conflicts;
     bytes_ += watch.bytes;
@@ -113,6 +115,7 @@ class Sum {
     point_.p99 = quantile(all_, 99);
     point_.last = all_.empty() ? sim::Duration{} : all_.back();
     point_.formed = formed_;
+    point_.barrier = barrier_;
     point_.wall /= point_.seeds;
     const double tries = static_cast<double>(point_.nodes * point_.seeds);
     point_.attempts_per_node = static_cast<double>(attempts_) / tries;
@@ -121,9 +124,14 @@ class Sum {
   }
 
  private:
+  using Span = std::optional<sim::Duration>;
+  static Span longest(Span one, Span other) {
+    return one && other ? Span(std::max(*one, *other)) : std::nullopt;
+  }
+
   StudyPoint& point_;
   std::vector<sim::Duration> all_;
-  std::optional<sim::Duration> formed_;
+  std::optional<sim::Duration> formed_, barrier_;  ///< the longest; nullopt once one has none
   std::uint64_t attempts_ = 0, conflicts_ = 0, bytes_ = 0;
 };
 
@@ -142,7 +150,9 @@ void measure(kernel::Kernel& kernel, const StudyPlan& plan, StudyPoint& point,
     const scenario::Scenario scenario = join_scenario(plan, point, losses, source);
     std::set<std::size_t> lost;
     for (const auto& [node, at] : losses) lost.insert(node);
-    JoinWatch watch(kernel, {point.nodes, seed, 0, {}, scenario.time_limit}, lost, progress);
+    JoinWatch watch(kernel, {point.nodes, seed, 0, {}, scenario.time_limit}, lost,
+                    plan.to_the_end ? JoinWatch::Until::ends : JoinWatch::Until::verdicts,
+                    progress);
     options.determinism_check = false;
     options.sinks = {&watch};
     options.steps_max = 0;
@@ -169,23 +179,58 @@ std::string writes(const StudyPoint& point, double per_node) {
   return point.attempts_per_node > 0 ? fmt::format("{:.1f}", per_node) : "-";
 }
 
-void print_row(const StudyPoint& point, std::ostream& table) {
+std::string span_text(const std::optional<sim::Duration>& span) {
+  return span ? short_time(*span) : "-";
+}
+
+/// To the left in so many places where they are negative, to the right behind a space otherwise.
+std::string padded(std::string_view text, int places) {
+  return places < 0 ? fmt::format("{:<{}}", text, -places) : fmt::format(" {:>{}}", text, places);
+}
+
+/// A cell of the table under its title; what is not asked for is not shown.
+struct Cell {
+  std::string_view title;
+  int width;
+  std::string text;
+  bool shown = true;
+};
+
+std::vector<Cell> cells_of(const StudyPlan& plan, const StudyPoint& point) {
   const auto span = [&](sim::Duration of_joins) {
     return point.joins == 0 ? "-" : short_time(of_joins);
   };
-  table << fmt::format(
-               "{:<18} {:>6} {:>5} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>11} "
-               "{:>8} {:>9}{}\n",
-               name_of(point), point.nodes, point.lost, short_time(point.service), point.joins,
-               point.failures, span(point.p50), span(point.p99), span(point.last),
-               point.formed ? short_time(*point.formed) : "-",
-               writes(point, point.attempts_per_node), writes(point, point.conflicts_per_node),
-               point.attempts_per_node > 0
-                   ? bytes_text(static_cast<std::uint64_t>(point.bytes_per_node))
-                   : "-",
-               point.evictions, short_time(point.wall),
-               point.cut > 0 ? "  cut: --real-time-limit" : "")
-        << std::flush;
+  const auto bytes = static_cast<std::uint64_t>(point.bytes_per_node);
+  return {{"rendezvous", -18, name_of(point)},
+          {"nodes", 6, std::to_string(point.nodes)},
+          {"lost", 5, std::to_string(point.lost), plan.lost > 0},
+          {"service", 8, short_time(point.service)},
+          {"joined", 7, std::to_string(point.joins)},
+          {"failed", 7, std::to_string(point.failures)},
+          {"p50", 8, span(point.p50)},
+          {"p99", 8, span(point.p99)},
+          {"last", 8, span(point.last)},
+          {"formed", 8, span_text(point.formed)},
+          {"barrier", 8, span_text(point.barrier), plan.to_the_end},
+          {"CAS/node", 9, writes(point, point.attempts_per_node)},
+          {"lost/node", 10, writes(point, point.conflicts_per_node)},
+          {"bytes/node", 11, point.attempts_per_node > 0 ? bytes_text(bytes) : "-"},
+          {"evicted", 8, std::to_string(point.evictions)},
+          {"real time", 9, short_time(point.wall)}};
+}
+
+void print_titles(const StudyPlan& plan, std::ostream& table) {
+  for (const Cell& cell : cells_of(plan, {})) {
+    if (cell.shown) table << padded(cell.title, cell.width);
+  }
+  table << '\n';
+}
+
+void print_row(const StudyPlan& plan, const StudyPoint& point, std::ostream& table) {
+  for (const Cell& cell : cells_of(plan, point)) {
+    if (cell.shown) table << padded(cell.text, cell.width);
+  }
+  table << (point.cut > 0 ? "  cut: --real-time-limit\n" : "\n") << std::flush;
 }
 
 double in_microseconds(sim::Duration span) {
@@ -218,14 +263,10 @@ Study run_study(const StudyPlan& plan, std::ostream& table,
                 const std::function<void(const StudyProgress&)>& progress) {
   Study study;
   kernel::Kernel kernel;
-  table << fmt::format(
-      "{:<18} {:>6} {:>5} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>11} {:>8} "
-      "{:>9}\n",
-      "rendezvous", "nodes", "lost", "service", "joined", "failed", "p50", "p99", "last", "formed",
-      "CAS/node", "lost/node", "bytes/node", "evicted", "real time");
+  print_titles(plan, table);
   for (StudyPoint& point : points_of(plan)) {
     measure(kernel, plan, point, progress);
-    print_row(point, table);
+    print_row(plan, point, table);
     study.points.push_back(std::move(point));
   }
   return study;
@@ -233,6 +274,9 @@ Study run_study(const StudyPlan& plan, std::ostream& table,
 
 std::string study_json(const Study& study) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  const auto known = [](const std::optional<sim::Duration>& span) {
+    return span ? nlohmann::ordered_json(span->count()) : nlohmann::ordered_json(nullptr);
+  };
   for (const StudyPoint& point : study.points) {
     const auto span = [&](sim::Duration of_joins) {
       return point.joins == 0 ? nlohmann::ordered_json(nullptr)
@@ -250,8 +294,8 @@ std::string study_json(const Study& study) {
                    {"p99_ns", span(point.p99)},
                    {"last_ns", span(point.last)},
                    {"whole_ns", span(point.whole)},
-                   {"formed_ns", point.formed ? nlohmann::ordered_json(point.formed->count())
-                                              : nlohmann::ordered_json(nullptr)},
+                   {"formed_ns", known(point.formed)},
+                   {"barrier_ns", known(point.barrier)},
                    {"cut", point.cut},
                    {"attempts_per_node", point.attempts_per_node},
                    {"conflicts_per_node", point.conflicts_per_node},
@@ -266,18 +310,22 @@ std::string study_csv(const Study& study) {
   std::string out =
       "nodes,service_us,seeds,joins,failures,p50_s,p99_s,last_s,attempts_per_node,conflicts_per_"
       "node,bytes_per_node,"
-      "evictions,wall_s,whole_s,cut,backend,variant,lost,formed_s\n";
+      "evictions,wall_s,whole_s,cut,backend,variant,lost,formed_s,barrier_s\n";
+  const auto known = [](const std::optional<sim::Duration>& span) {
+    return span ? fmt::format("{:.6f}", in_seconds(*span)) : "";
+  };
   for (const StudyPoint& point : study.points) {
     const auto span = [&](sim::Duration of_joins) {
       return point.joins == 0 ? "" : fmt::format("{:.6f}", in_seconds(of_joins));
     };
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.0f},{},{:.3f},{},{},{},{},{},{}\n", point.nodes,
-        in_microseconds(point.service), point.seeds, point.joins, point.failures, span(point.p50),
-        span(point.p99), span(point.last), point.attempts_per_node, point.conflicts_per_node,
-        point.bytes_per_node, point.evictions, std::chrono::duration<double>(point.wall).count(),
-        span(point.whole), point.cut, point.backend, to_string(point.variant), point.lost,
-        point.formed ? fmt::format("{:.6f}", in_seconds(*point.formed)) : "");
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.0f},{},{:.3f},{},{},{},{},{},{},{}\n",
+                    point.nodes, in_microseconds(point.service), point.seeds, point.joins,
+                    point.failures, span(point.p50), span(point.p99), span(point.last),
+                    point.attempts_per_node, point.conflicts_per_node, point.bytes_per_node,
+                    point.evictions, std::chrono::duration<double>(point.wall).count(),
+                    span(point.whole), point.cut, point.backend, to_string(point.variant),
+                    point.lost, known(point.formed), known(point.barrier));
   }
   return out;
 }

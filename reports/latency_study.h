@@ -23,6 +23,8 @@ struct StudyPlan {
   /// Nodes whose machines are lost, at times drawn by the seed, within a second of the last start.
   /// The others are enough for a round, and their store is on none of these machines.
   std::int64_t lost = 0;
+  /// The workers end after a second, and the agents are followed to their ends.
+  bool to_the_end = false;
   /// Service times of the store, per request.
   std::vector<sim::Duration> service{std::chrono::microseconds(11)};
   /// Instead of these: a store and a network that were measured.
@@ -53,6 +55,9 @@ struct StudyPoint {
   sim::Duration whole{};               ///< from the first start until the last is in; the longest
   /// Likewise until the last has its ranks; nullopt: some never had them.
   std::optional<sim::Duration> formed;
+  /// From when the last agent came to the exit barrier until the last has ended; nullopt: they were
+  /// not followed so far, or not all ended well.
+  std::optional<sim::Duration> barrier;
   std::int64_t cut = 0;             ///< runs that took more real time than they may
   double attempts_per_node = 0;     ///< compare-and-sets, of nodes that got in or not
   double conflicts_per_node = 0;    ///< those that lost

@@ -23,6 +23,10 @@ Study study_of(std::vector<std::int64_t> nodes, std::int64_t seeds, sim::Duratio
   return run_study(plan, table);
 }
 
+double in_ms(sim::Duration span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
 TEST(LatencyStudy, follows_every_node_of_every_seed_into_the_round) {
   const Study study = study_of({2, 8}, 3, 600s);
   ASSERT_EQ(study.points.size(), 2U);
@@ -108,6 +112,30 @@ TEST(LatencyStudy, says_that_nodes_are_in_a_round_with_lost_ones_and_form_no_gro
   EXPECT_EQ(hardened.joins, 4U);
   ASSERT_TRUE(hardened.formed);
   EXPECT_GT(*hardened.formed, hardened.whole);
+}
+
+TEST(LatencyStudy, follows_agents_to_their_ends_in_time_with_the_square_of_the_nodes_up_to_2_0) {
+  StudyPlan plan;
+  plan.seeds = 1;
+  plan.nodes = {20, 40};
+  plan.backends = {"static"};
+  plan.variants = {model::Variant::torch_2_0, model::Variant::torch_2_4};
+  plan.service = {1ms};
+  plan.to_the_end = true;
+  std::ostringstream table;
+  const Study study = run_study(plan, table);
+  for (const StudyPoint& point : study.points) {
+    ASSERT_TRUE(point.formed && point.barrier);
+  }
+  const auto ranks = [&](std::size_t i) { return *study.points[i].formed; };
+  const auto barrier = [&](std::size_t i) { return *study.points[i].barrier; };
+  // Each of 40 agents asks for 40 keys, by two requests of 1 ms each.
+  EXPECT_NEAR(in_ms(ranks(1)), 2 * 40 * 40, 500);
+  EXPECT_GT(ranks(1), 3 * ranks(0));
+  EXPECT_GT(barrier(1), 3 * barrier(0));
+  EXPECT_LT(ranks(3), ranks(1) / 5);
+  EXPECT_LT(barrier(3), barrier(1) / 5);
+  EXPECT_THAT(table.str(), testing::HasSubstr("formed  barrier"));
 }
 
 TEST(LatencyStudy, finds_no_convoy_of_hardened_nodes_that_lose_their_writes) {

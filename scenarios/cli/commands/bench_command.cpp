@@ -82,6 +82,8 @@ void add_subjects(CLI::App& command, BenchOptions& options) {
                   "the others are enough for a round")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
+  command.add_flag("--to-the-end", options.plan.to_the_end,
+                   "Their workers end after a second; says how long the exit barrier takes, too");
   command
       .add_option("--seeds", options.plan.seeds,
                   "Seeds per number of nodes; one where no agent gets in")
