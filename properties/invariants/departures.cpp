@@ -29,7 +29,7 @@ struct Departures {
     std::string list;
   };
   std::map<AgentId, Seat> seats;  ///< in rounds that are not complete, or beside one that is
-  std::set<AgentId> given_up;     ///< as dead
+  std::set<AgentId> given_up;     ///< as dead, and in no round that was completed since
   std::set<AgentId> killed;       ///< by SIGKILL
   std::set<JobId> closed;         ///< and no round has been completed since
   std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
@@ -73,6 +73,12 @@ struct Departures {
     const bool could_act = !killed.contains(id) && agent.errors == 0;
     const bool wanted_to = agent.signalled || !agent.outcome.empty();
     return wanted_to && agent.ended && *agent.ended < now && could_act;
+  }
+  /// Of an agent with a seat in a round that is complete now, of which no earlier loss says anything:
+  /// it has gone so.
+  [[nodiscard]] bool seats_one_that_has_gone(AgentId id, sim::WorldTime now, const JobView& view) {
+    given_up.erase(id);
+    return has_gone_politely(id, now, view);
   }
   /// It has gone so, and was on that list still. In a rendezvous that is closed that is in the way of
   /// no agent, but for the seat of one that was told to go.
@@ -159,7 +165,7 @@ class PoliteDeparture final : public Judge {
       const bool seated = seat.list == "participants" && seat.round == number(event, "round");
       if (agent.job != job || !seated) {
         past_.seats.emplace(id, seat);
-      } else if (past_.has_gone_politely(id, event.at, view())) {
+      } else if (past_.seats_one_that_has_gone(id, event.at, view())) {
         broken(event, hindrance(id, needs(), agent.started, *agent.ended),
                "round {} completes at {} with a seat for {}, which {} and ended at {}", seat.round,
                event.at, id, why_it_went(agent), *agent.ended);

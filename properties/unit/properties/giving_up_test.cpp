@@ -258,6 +258,26 @@ TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead)
                         "lists until it was given up as dead"));
 }
 
+/// Node b is given up as dead in round 0 and has a seat in round 1, with node a; there it is told to
+/// go, and a restarts for `cause`.
+std::string restart_after_one_that_had_been_given_up(const std::string& cause) {
+  Script script = two_nodes_at_work();
+  script.at(5s).emit("a", script.agent_pid("a"), ev::rendezvous_evicted,
+                     {"job", 0, "b_100_0", sim::Duration(15s), true});
+  script.restarts("a", "member_lost").restarts("b", "rendezvous_lost").form(1, {"a", "b"});
+  script.at(30s).signal_agent("b", sim::Signal::term).stops_workers("b");
+  script.emit("b", script.agent_pid("b"), ev::rendezvous_left, {"job", 1, 1});
+  script.finishes("b", "signalled", 143).at(33s).restarts("a", cause);
+  return witnesses(script.finish(false), "safety.polite_departure");
+}
+
+TEST(PoliteDeparture, is_judged_by_the_round_that_was_left_and_no_earlier_one) {
+  EXPECT_THAT(restart_after_one_that_had_been_given_up("member_left"), IsEmpty());
+  EXPECT_THAT(restart_after_one_that_had_been_given_up("member_lost"),
+              HasSubstr("restarts as for a loss at 33.000 s, and its round has lost only the agent "
+                        "on node b (pid 100), which was told to go at 30.000 s"));
+}
+
 /// Node b gets a seat in round 0, is told to go before that is complete, and ends by itself or is
 /// killed; node a gives it up as dead before it completes the round, or does not.
 std::string seat_of_one_that_went(bool by_itself, bool given_up) {
