@@ -127,15 +127,19 @@ void JobStanding::give_up_anew() {
   if (has_given_up_) static_cast<void>(tell_failure());
 }
 
-/// Where the others take silent members for dead, they need not be told. Elsewhere (static)
-/// they would never find out.
+/// Where the others take silent members for dead, they need not be told. Elsewhere (static) they
+/// would never find out. Where this process serves the store, it stays as long as they ask, and can
+/// tell them when the store answers again.
 void JobStanding::insist_that_it_is_given_up() {
   if (core_.handler.outage_limit()) return;
   const std::shared_ptr<Store> store = core_.handler.job_store();
   if (store == nullptr) return;
-  JobFailure(make_retrying_store(core_.ports, store, kUntoldMax, [this] {
-    check_signals(core_.ports);
-  })).tell(core_.group.round);
+  const std::int64_t round = core_.group.round;
+  JobFailure patient(
+      make_retrying_store(core_.ports, store, kUntoldMax, [this] { check_signals(core_.ports); }));
+  if (patient.tell(round)) return;
+  core_.handler.tell_while_lingering(
+      [round](const std::shared_ptr<Store>& job) { return JobFailure(job).tell(round); });
 }
 
 }  // namespace hooke::model

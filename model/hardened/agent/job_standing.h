@@ -60,8 +60,8 @@ class JobStanding : public Restarts {
   bool give_up();
   /// What this agent has told with give_up(), if it has, is told again to a store that has lost it.
   void give_up_anew();
-  /// Tells a silent store until it answers, for a minute at most, where no agent would ever find
-  /// out otherwise. SignalException.
+  /// Tells a silent store until it answers, for a minute at most, or as long as this process serves
+  /// it, where no agent would ever find out otherwise. SignalException.
   void insist_that_it_is_given_up();
 
  protected:

@@ -4,6 +4,7 @@
 
 #include "model/rendezvous/core/linger.h"
 #include "model/signals/signal_gate.h"
+#include "model/store/kinds/tcp_stores.h"
 #include "model/store/retrying_store.h"
 #include "sim/port/check.h"
 
@@ -15,6 +16,10 @@ constexpr sim::Duration kOutage = std::chrono::seconds(60);
 /// How often the nodes that have come are counted.
 constexpr sim::Duration kLookMin = std::chrono::milliseconds(10);
 constexpr sim::Duration kLookMax = std::chrono::seconds(1);
+/// How long an attempt to tell the others something may take while the store is served on, in which
+/// no signal is heard; and how long it is from one to the next.
+constexpr sim::Duration kTelling = std::chrono::seconds(1);
+constexpr sim::Duration kTellingMax = 2 * kOutage;
 
 }  // namespace
 
@@ -60,7 +65,37 @@ void HardenedStaticHandler::pause(sim::Duration waited) {
 void HardenedStaticHandler::linger() {
   if (server_ == nullptr || !formed_) return;
   store_ = nullptr;  // this node's own connection
-  serve_on(ports_, *server_, kOutage);
+  lingers_since_ = next_telling_ = ports_.clock.monotonic_now();
+  serve_on(ports_, *server_, kOutage, [this] { tell_if_it_is_time(); });
+}
+
+/// Ever more rarely: to a store that is too slow each attempt is one more client, and would keep this
+/// process here for ever.
+void HardenedStaticHandler::tell_if_it_is_time() {
+  if (!tell_ || ports_.clock.monotonic_now() < next_telling_) return;
+  if (has_told()) tell_ = nullptr;
+  const sim::MonotonicTime now = ports_.clock.monotonic_now();
+  HOOKE_CHECK(lingers_since_ <= now, "what is told while it lingers is told later");
+  next_telling_ =
+      now + std::clamp<sim::Duration>((now - lingers_since_) / 4, kTelling, kTellingMax);
+}
+
+/// By a connection of its own, which is no client any more when the clients are looked at again.
+bool HardenedStaticHandler::has_told() {
+  TcpStoreOptions options = store_options();
+  options.timeout = options.reply_timeout = kTelling;
+  options.count_in = false;
+  options.pause = nullptr;
+  HOOKE_CHECK(store_ == nullptr, "a process that lingers has no connection of its own");
+  bool told = false;
+  try {
+    store_ = connect_tcp_store(ports_, options, settings_.planted);
+    told = tell_(job_store());
+  } catch (const StoreError&) {
+    // It is tried again as long as others need the store.
+  }
+  store_ = nullptr;
+  return told;
 }
 
 }  // namespace hooke::model

@@ -103,6 +103,10 @@ class GroupKeeping {
   /// Serves on what this process serves to others, as long as they ask for it; a caught
   /// signal ends that. Nothing else may be called afterwards.
   virtual void linger() {}
+  /// `tell` says what the agent could not tell the others: linger() makes the call, by which that
+  /// agent is gone, with the job's store until it returns true (static).
+  virtual void tell_while_lingering(
+      std::function<bool(const std::shared_ptr<Store>& job_store)> /*tell*/) {}
   /// What this process serves to others, for the handler of the job's next run in this process: in
   /// between the others may be in either run. Null: nothing, or it ends with this handler, as
   /// PyTorch's. Nothing else may be called afterwards.

@@ -10,7 +10,8 @@
 
 namespace hooke::model {
 
-void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive) {
+void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration alive,
+              const std::function<void()>& meanwhile) {
   HOOKE_CHECK(alive > sim::Duration::zero(), "a client is alive for a time");
   bool told = false;
   for (sim::Duration pause = std::chrono::milliseconds(10);;
@@ -21,6 +22,7 @@ void serve_on(sim::Ports& ports, const TcpStoreServer& server, sim::Duration ali
     if (server.active_clients(alive) == 0) return;
     if (!std::exchange(told, true))
       ports.trace.emit(events::coverage_point, {coverage::kStoreLingers});
+    if (meanwhile) meanwhile();
   }
 }
 

@@ -247,5 +247,37 @@ TEST(JobFailure, that_ends_the_job_is_told_again_where_the_rendezvous_is_closed_
   EXPECT_EQ(failure_told_when_closing_anew(0), "<none>") << "a job that is done";
 }
 
+/// When the failure of a worker at 10 s is told, whose store is silent for that long from 5 s on, to
+/// agents that take no silent member for dead.
+std::optional<sim::Duration> told_to_a_store_that_is_silent_for(sim::Duration span) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 0;
+  const auto store = std::make_shared<MemoryStoreData>();
+  job[0].rendezvous.job_store = store;
+  job.at(5s, [&] { store->lose(); });
+  job.at(5s + span, [&] { store->lost = false; });
+  std::optional<sim::Duration> told;
+  for (int second = 0; second < 1000; ++second) {
+    job.at(second * 1s, [&] {
+      if (!told && store->values.contains("failed/1")) told = job.now();
+    });
+  }
+  job.worker = exits(10s, 7);
+  job.start_and_run();
+  EXPECT_EQ(job[0].rendezvous.lingers, 1);
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1");
+  return told;
+}
+
+TEST(JobFailure, is_told_by_an_agent_that_lingers_when_its_store_answers_again) {
+  for (const sim::Duration silence : {30s, 300s}) {
+    const auto told = told_to_a_store_that_is_silent_for(silence);
+    ASSERT_TRUE(told.has_value()) << silence.count();
+    EXPECT_GE(*told, 5s + silence);
+    EXPECT_LE(*told, 8s + silence);
+  }
+}
+
 }  // namespace
 }  // namespace hooke::model

@@ -61,6 +61,7 @@ struct FakeRendezvous {
   std::shared_ptr<MemoryStoreData> job_store;  ///< of what outlives a round; may be none
   std::function<void()> closing_anew;          ///< what the agent has asked to be called
   std::function<void(std::int64_t)> seated;    ///< likewise
+  std::function<bool(const std::shared_ptr<Store>&)> untold;  ///< likewise, while it lingers
   bool agent_store = true;
   std::int64_t joins = 0;
   std::int64_t looks = 0;  ///< calls of num_nodes_waiting
@@ -103,7 +104,13 @@ class FakeHandler final : public RendezvousHandler {
     ++fake_.leaves;
     return true;
   }
-  void linger() override { ++fake_.lingers; }
+  void linger() override {
+    ++fake_.lingers;
+    while (fake_.untold && !fake_.untold(job_store())) world::sleep(ports_, 1s);
+  }
+  void tell_while_lingering(std::function<bool(const std::shared_ptr<Store>&)> tell) override {
+    fake_.untold = std::move(tell);
+  }
   std::shared_ptr<TcpStoreServer> hand_on() override {
     ++fake_.handed_on;
     return nullptr;
