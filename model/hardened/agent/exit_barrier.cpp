@@ -51,8 +51,13 @@ void ExitBarrier::leave() {
   store_.set(left(), Value("1"));
 }
 
+void ExitBarrier::take_back_leaving() {
+  store_.set(left(), Value("0"));
+}
+
+/// A sum, since a read would wait for the key where the store has come up empty meanwhile.
 bool ExitBarrier::has_been_left() {
-  return store_.check({left()});
+  return store_.check({left()}) && store_.add(left(), 0) > 0;
 }
 
 bool ExitBarrier::has_been_passed() {

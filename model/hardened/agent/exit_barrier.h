@@ -25,6 +25,8 @@ class ExitBarrier {
   bool have_all_come();
   /// This agent goes back to work with the others, which want another round. StoreError.
   void leave();
+  /// What leave() said was said in the barrier of another group. StoreError.
+  void take_back_leaving();
   /// One at least has done so. StoreError.
   bool has_been_left();
   /// It was open, and no agent has gone back to work. StoreError.

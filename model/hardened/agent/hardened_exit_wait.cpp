@@ -44,7 +44,7 @@ std::string_view HardenedExitWait::meet() {
   HOOKE_CHECK(look_interval() >= 0s, "one look comes after the other");
   HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
   ExitBarrier own = barrier();
-  is_taken_ = false;
+  is_taken_ = has_said_ = false;
   bool come = false;
   for (;;) {
     const ShortTimeout until_then(*core_.group.store, std::max<sim::Duration>(left(), 0s));
@@ -70,25 +70,42 @@ std::string_view HardenedExitWait::meet() {
   }
 }
 
-/// Why not to wait any longer; empty: go on. An agent that goes back says so first: agents that come
-/// later shall not take the job for done, nor wait here when there is no place for them in the
-/// round that follows.
+/// Why not to wait any longer; empty: go on. An agent that goes back says so first.
 std::string_view HardenedExitWait::look_up(ExitBarrier& own) {
   if (core_.handler.is_closed() || job_.has_failed(core_.group.round)) return "closed";
   const bool others_wait = core_.handler.num_nodes_waiting() > 0;
   const Successor next = others_wait ? Successor::begun : core_.handler.successor();
   if (next == Successor::none) return {};
   if (next == Successor::complete) return own.has_been_left() ? "left_behind" : "";
-  go_back(own);
+  say_that_it_goes_back(own);
   return "others_return";
+}
+
+/// Agents that come later shall not take the job for done, nor wait here when there is no place for
+/// them in the round that follows. Another group that has the round, since a moment ago perhaps,
+/// would wait in its full barrier until its time is up.
+void HardenedExitWait::say_that_it_goes_back(ExitBarrier& own) {
+  if (is_of_others(own)) return;
+  has_said_ = true;
+  go_back(own);
+  static_cast<void>(is_of_others(own));
+}
+
+/// Whether another group has the round now. What was said in its barrier is taken back.
+bool HardenedExitWait::is_of_others(ExitBarrier& own) {
+  is_taken_ = core_.handler.round_is_taken();
+  if (is_taken_ && has_said_) {
+    own.take_back_leaving();
+    has_said_ = false;
+  }
+  return is_taken_;
 }
 
 /// Again, too, in a store that came up empty; not where another group has taken the round there,
 /// whose barrier it would open.
 void HardenedExitWait::come_to(ExitBarrier& own, bool again) {
   try {
-    is_taken_ = core_.handler.round_is_taken();
-    if (is_taken_ || is_counted(own, again)) return;
+    if (is_of_others(own) || is_counted(own, again)) return;
     own.arrive();
   } catch (const RendezvousConnectionError&) {
     // It is unknown; the store is asked again.

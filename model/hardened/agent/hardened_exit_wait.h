@@ -35,9 +35,12 @@ class HardenedExitWait : public ExitWait {
  private:
   std::string_view look_up(ExitBarrier& own);
   void come_to(ExitBarrier& own, bool again);
+  void say_that_it_goes_back(ExitBarrier& own);
+  bool is_of_others(ExitBarrier& own);
 
   JobStanding& job_;
   bool is_taken_ = false;  ///< another group has the round, and its barrier
+  bool has_said_ = false;  ///< that it goes back, perhaps in the barrier of that group
 };
 
 }  // namespace hooke::model

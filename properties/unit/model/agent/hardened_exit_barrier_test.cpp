@@ -161,6 +161,34 @@ TEST(HardenedExitBarrier,
   }
 }
 
+/// Node a goes back to work for others that form a round, and another group has taken its own by the
+/// time of that one of its questions. What the barrier says of a then.
+std::string left_in_the_barrier_that_is_taken_at(int question) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  int asked = 0;
+  bool is_back = false;
+  job[0].rendezvous.round_is_taken = [&] { return ++asked >= question; };
+  job[0].rendezvous.successor = [&] {
+    return waits_in_barrier(job) && !is_back ? Successor::begun : Successor::none;
+  };
+  job[0].rendezvous.join = [&](Ports& ports, std::int64_t call) {
+    is_back = call > 0;
+    if (is_back) throw RendezvousClosedError("too late");
+    return job.round_of(ports, call + 1);
+  };
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job.texts("exit_barrier.left", "result"), (Texts{"others_return"})) << question;
+  return job.store(1)->text(std::string(kPrefix) + "/left");
+}
+
+TEST(HardenedExitBarrier, is_not_left_for_a_group_that_has_taken_its_round) {
+  EXPECT_EQ(left_in_the_barrier_that_is_taken_at(1), "<none>");
+  EXPECT_EQ(left_in_the_barrier_that_is_taken_at(2), "<none>") << "since a's last look at it";
+  EXPECT_EQ(left_in_the_barrier_that_is_taken_at(3), "0") << "while a said that it goes";
+  EXPECT_EQ(left_in_the_barrier_that_is_taken_at(4), "1") << "a has gone";
+}
+
 /// `body` gets the barriers of two agents over one store.
 void with_barriers(
     const std::function<void(MemoryStoreData&, class ExitBarrier&, class ExitBarrier&)>& body) {
@@ -262,6 +290,8 @@ TEST(HardenedExitBarrier, tells_whether_somebody_has_gone_back_to_work) {
     EXPECT_FALSE(second.has_been_left());
     first.leave();
     EXPECT_TRUE(second.has_been_left());
+    first.take_back_leaving();
+    EXPECT_FALSE(second.has_been_left());
   });
 }
 
