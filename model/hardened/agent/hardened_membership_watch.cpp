@@ -20,6 +20,8 @@ constexpr sim::Duration kUntoldLook = std::chrono::seconds(10);
 void HardenedMembershipWatch::met() {
   was_done_before_ = core_.group.round < 0 && exit_wait_.barrier().has_come();
   leave_what_is_done();
+  if (core_.group.round < 0 && job_.has_failed_meanwhile())
+    throw RendezvousClosedError("the job has failed on another node");
 }
 
 void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {

@@ -26,7 +26,8 @@ class HardenedMembershipWatch : public MembershipWatch {
       : MembershipWatch(core), exit_wait_(exit_wait), job_(job) {}
 
   /// The ranks of a group are known, which is not formed before all have heard of it.
-  /// RendezvousGracefulExitError when there is nothing left for it to do.
+  /// RendezvousGracefulExitError when there is nothing left for it to do, RendezvousClosedError when a
+  /// job of one round (static) has failed before.
   void met();
   /// It was formed at `at`. Not `heard`: the store was asked since then, and did not answer.
   void formed(sim::MonotonicTime at, bool heard);

@@ -279,5 +279,27 @@ TEST(JobFailure, is_told_by_an_agent_that_lingers_when_its_store_answers_again) 
   }
 }
 
+/// How an agent ends that comes to a job of one round (static), which has failed before or has not.
+std::string ending_in_a_static_job(bool has_failed) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].rendezvous.job_store = std::make_shared<MemoryStoreData>();
+  if (has_failed) job[0].rendezvous.job_store->values["failed/-1"] = Value("1");
+  job[0].rendezvous.join = [&job](Ports& ports, std::int64_t call) {
+    RendezvousInfo info = job.round_of(ports, call + 1);
+    info.round = -1;
+    return info;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.environments.size(), has_failed ? 0U : 1U) << "workers";
+  return job.ending();
+}
+
+TEST(JobFailure, is_heard_by_an_agent_that_comes_back_before_it_starts_workers) {
+  EXPECT_EQ(ending_in_a_static_job(true),
+            "error 1 RendezvousClosedError: the job has failed on another node");
+  EXPECT_EQ(ending_in_a_static_job(false), "succeeded 0 ");
+}
+
 }  // namespace
 }  // namespace hooke::model
