@@ -54,7 +54,7 @@ std::string_view HardenedExitWait::meet() {
       const bool is_full =
           !is_taken_ && own.is_open(std::clamp<sim::Duration>(left(), 0s, look_interval()));
       is_left = is_full && own.has_been_left();
-      if (is_full && !is_left) return "passed";
+      if (is_full && !is_left && !has_become_of_others(own)) return "passed";
     } catch (const StoreNetworkError&) {
       if (left() <= 0s) throw;
     }
@@ -89,6 +89,15 @@ void HardenedExitWait::say_that_it_goes_back(ExitBarrier& own) {
   has_said_ = true;
   go_back(own);
   static_cast<void>(is_of_others(own));
+}
+
+/// Whether another group has the round, asked behind a look at a barrier that was this group's own a
+/// moment ago: where that cannot be known it still is, since the store may have gone with agents that
+/// have passed the barrier.
+bool HardenedExitWait::has_become_of_others(ExitBarrier& own) try {
+  return is_of_others(own);
+} catch (const RendezvousConnectionError&) {
+  return false;
 }
 
 /// Whether another group has the round now. What was said in its barrier is taken back.

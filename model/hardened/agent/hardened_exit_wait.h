@@ -37,6 +37,7 @@ class HardenedExitWait : public ExitWait {
   void come_to(ExitBarrier& own, bool again);
   void say_that_it_goes_back(ExitBarrier& own);
   bool is_of_others(ExitBarrier& own);
+  bool has_become_of_others(ExitBarrier& own);
 
   JobStanding& job_;
   bool is_taken_ = false;  ///< another group has the round, and its barrier

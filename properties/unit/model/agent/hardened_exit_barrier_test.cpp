@@ -161,6 +161,34 @@ TEST(HardenedExitBarrier,
   }
 }
 
+TEST(HardenedExitBarrier,
+     is_not_passed_by_a_hardened_agent_where_another_group_opens_it_meanwhile) {
+  TestJob job(2);
+  job[0].config.exit_barrier_timeout = 60s;
+  bool is_new = false;
+  job[0].rendezvous.round_is_taken = [&] { return is_new; };
+  job.at(10500ms, [&] {  // between a question whether the round is taken and the next one
+    is_new = true;
+    job.store(1)->values.clear();
+    job.store(1)->values[std::string(kPrefix) + "/last_member"] = Value(std::string("1"));
+    job.store(1)->wake_all();
+  });
+  let_a_wait_for_b(job);
+  EXPECT_EQ(job.texts("exit_barrier.left", "result"), (Texts{"timed_out"}));
+}
+
+TEST(HardenedExitBarrier, is_passed_where_it_cannot_be_asked_whether_it_is_another_groups_now) {
+  TestJob job(2);
+  job[0].rendezvous.round_is_taken = [&]() -> bool {
+    if (job.store(1)->values.contains(std::string(kPrefix) + "/last_member"))
+      throw RendezvousConnectionError("the store has gone with the others");
+    return false;
+  };
+  job[0].config.variant = job[1].config.variant = Variant::hardened;
+  run_spans(job, {1s, 20s});
+  EXPECT_EQ(job.texts("exit_barrier.left", "result"), (Texts{"passed"}));
+}
+
 /// Node a goes back to work for others that form a round, and another group has taken its own by the
 /// time of that one of its questions. What the barrier says of a then.
 std::string left_in_the_barrier_that_is_taken_at(int question) {
