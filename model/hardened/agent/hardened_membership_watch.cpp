@@ -19,7 +19,7 @@ constexpr sim::Duration kUntoldLook = std::chrono::seconds(10);
 
 void HardenedMembershipWatch::met() {
   was_done_before_ = core_.group.round < 0 && exit_wait_.barrier().has_come();
-  leave_what_is_done();
+  if (was_done_before_) leave_what_is_done();
   if (core_.group.round < 0 && job_.has_failed_meanwhile())
     throw RendezvousClosedError("the job has failed on another node");
 }
@@ -163,9 +163,12 @@ AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ende
 
 /// Where there are no rounds, two agents may have one rank, and the other one may do the work: once
 /// the agents of all ranks have come to the end, the workers here have none left to work with, nor
-/// anything to do.
+/// anything to do. Its own rank is asked for first: thousands of agents that ask for all ranks at each
+/// look would be too much for their store.
 void HardenedMembershipWatch::leave_what_is_done() {
-  if (core_.group.round >= 0 || !exit_wait_.barrier().have_all_come()) return;
+  if (core_.group.round >= 0) return;
+  ExitBarrier barrier = exit_wait_.barrier();
+  if (!barrier.has_come() || !barrier.have_all_come()) return;
   throw RendezvousGracefulExitError("the job is done: all of its agents have come to its end");
 }
 

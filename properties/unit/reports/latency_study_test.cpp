@@ -138,6 +138,22 @@ TEST(LatencyStudy, follows_agents_to_their_ends_in_time_with_the_square_of_the_n
   EXPECT_THAT(table.str(), testing::HasSubstr("formed  barrier"));
 }
 
+TEST(LatencyStudy, hardened_agents_of_a_static_job_ask_for_no_key_of_each_other_agent) {
+  StudyPlan plan;
+  plan.seeds = 1;
+  plan.nodes = {50, 200};
+  plan.backends = {"static"};
+  plan.variants = {model::Variant::hardened};
+  plan.calibration.emplace();
+  plan.calibration->service_time = 1us;
+  plan.calibration->service_time_per_byte = 1us;
+  std::ostringstream table;
+  const Study study = run_study(plan, table);
+  ASSERT_TRUE(study.points[0].formed && study.points[1].formed);
+  // Four times as many send and get four times as many bytes.
+  EXPECT_LT(*study.points[1].formed, 6 * *study.points[0].formed);
+}
+
 TEST(LatencyStudy, finds_no_convoy_of_hardened_nodes_that_lose_their_writes) {
   StudyPlan plan;
   plan.nodes = {96};
