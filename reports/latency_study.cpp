@@ -174,7 +174,7 @@ std::string name_of(const StudyPoint& point) {
   return out;
 }
 
-/// Only a rendezvous with one shared state counts who writes it.
+/// Only a rendezvous with one shared state counts its writes.
 std::string writes(const StudyPoint& point, double per_node) {
   return point.attempts_per_node > 0 ? fmt::format("{:.1f}", per_node) : "-";
 }
