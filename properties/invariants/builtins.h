@@ -1,7 +1,7 @@
 #pragma once
 // The built-in invariants, file by file; each is described where it stands. Bounds are derived from
-// the spans with which the agents themselves were configured (`agent.settings`); slack (5 s) covers
-// the polls in between.
+// the spans with which the agents were started, as the world tells them (JobView::give) or, where it
+// does not, as the agents do (`agent.settings`); slack (5 s) covers the polls in between.
 
 namespace hooke::properties {
 
@@ -27,6 +27,8 @@ void add_departures(InvariantRegistry& registry);
 void add_first_cause(InvariantRegistry& registry);
 /// Exit codes and errors.
 void add_failures(InvariantRegistry& registry);
+/// The spans by which agents go.
+void add_settings(InvariantRegistry& registry);
 /// What agents say of themselves.
 void add_claims(InvariantRegistry& registry);
 /// Where stores are, for how long, and one order of all reads and writes.

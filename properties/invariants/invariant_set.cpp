@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace hooke::properties {
 
@@ -35,6 +36,10 @@ const InvariantSet::Route* InvariantSet::find(const sim::EventType* type) const 
 
 void InvariantSet::call(sim::NodeId node, std::string_view name) {
   view_->call(node, name);
+}
+
+void InvariantSet::give(sim::NodeId node, std::shared_ptr<const Given> given) {
+  view_->give(node, std::move(given));
 }
 
 void InvariantSet::on_event(const sim::Event& event) {

@@ -22,6 +22,8 @@ class InvariantSet final : public kernel::TraceSink {
 
   /// What the node is called, before the first event that is about it or names it.
   void call(sim::NodeId node, std::string_view name);
+  /// What its agents are started with, likewise.
+  void give(sim::NodeId node, std::shared_ptr<const Given> given);
   void on_event(const sim::Event& event) override;
   /// The latest of what the invariants still owe (Invariant::owed_until).
   [[nodiscard]] sim::WorldTime owed_until() const;

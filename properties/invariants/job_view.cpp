@@ -200,7 +200,9 @@ void JobView::on_agent_started(const sim::Event& event) {
   agent.max_nodes = event.field("max_nodes").number();
   agent.local_world_size = event.field("local_world_size").number();
   agent.max_restarts = event.field("max_restarts").number();
-  agent.timeouts.shutdown = sim::Duration(event.field("shutdown").number());
+  const Given* const known = given(event.node);
+  agent.timeouts.shutdown =
+      known == nullptr ? sim::Duration(event.field("shutdown").number()) : known->spans.shutdown;
   Job& job = jobs_[agent.job.value];
   if (job.living++ == 0) {  // a relaunch under the same run id begins anew
     job.over.reset();
@@ -278,11 +280,14 @@ void JobView::on_settings(const sim::Event& event, Agent& agent) {
   const auto span = [&](std::string_view field) {
     return sim::Duration(event.field(field).number());
   };
-  if (event.type == &ev::agent_settings) {
+  const Given* const known = given(agent.node);
+  if (known != nullptr && event.type == &ev::agent_settings) {
+    agent.timeouts = known->spans;
+  } else if (event.type == &ev::agent_settings) {
     agent.timeouts = {span("join"),      span("last_call"),    span("close"),
                       span("heartbeat"), span("keep_alive"),   span("read_timeout"),
                       span("monitor"),   span("exit_barrier"), agent.timeouts.shutdown,
-                      sim::Duration()};
+                      sim::Duration(),   sim::Duration()};
   } else {
     // The agent says that it is done, and the first and the last look at the others take as long as
     // the store does.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,14 +40,28 @@ inline constexpr JobId kNoJob{0xffffffffU};
 /// Round of an agent that has never joined one. The static backend has the one round -1.
 inline constexpr std::int64_t kNoRound = std::numeric_limits<std::int64_t>::min();
 
+/// Workers that are stopped for a restart get this, whatever was configured, unless that is more
+/// (PyTorch: agent/server/local_elastic_agent.py, _stop_workers; multiprocessing/api.py, close).
+inline constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
+
 /// The spans an agent was configured with; of a job: the longest of its agents.
 struct Timeouts {
   sim::Duration join{}, last_call{}, close{}, heartbeat{}, keep_alive{}, read_timeout{}, monitor{};
   sim::Duration exit_barrier{}, shutdown{};
+  sim::Duration stop{};  ///< grace of workers that are stopped for a restart; zero: not known
   sim::Duration
       parting{};  ///< for which the others are waited for before the closing, with questions
+  /// Between the first word to a worker that is to stop and SIGKILL.
+  [[nodiscard]] sim::Duration shortest_grace() const;
+  [[nodiscard]] sim::Duration longest_grace() const;
   /// Each span becomes the longer of the two.
   void widen(const Timeouts& other);
+};
+
+/// What a world knows of the agents that it starts, whatever these say.
+struct Given {
+  Timeouts spans;
+  bool workers_meet_first = false;  ///< before they do anything else that may fail, all of the job
 };
 
 /// Where an agent is in its life.
@@ -168,6 +183,11 @@ class JobView {
   /// An agent that names machines, as faults do, calls this one so: agents of a static rendezvous
   /// never introduce themselves.
   void call(sim::NodeId node, std::string_view name);
+  /// What the world starts the agents of a machine with, before the first event. Where it does not tell
+  /// (real and recorded runs), what they say is all that is known.
+  void give(sim::NodeId node, std::shared_ptr<const Given> given);
+  /// Null: not known.
+  [[nodiscard]] const Given* given(sim::NodeId node) const;
   /// Takes an event in; showing it again changes nothing.
   void see(const sim::Event& event);
 
@@ -241,6 +261,7 @@ class JobView {
  private:
   struct Machine {
     std::string name;
+    std::shared_ptr<const Given> given;
     std::vector<Process> processes;
     AgentId latest_agent = kNoAgent;
   };

@@ -18,11 +18,20 @@ std::string_view host_of(std::string_view endpoint) {
   return endpoint.substr(0, endpoint.rfind(':'));
 }
 
+/// Where it is not known which grace holds before a restart, it is PyTorch's or that of the end.
+sim::Duration Timeouts::shortest_grace() const {
+  return std::min(shutdown, stop == sim::Duration::zero() ? kStopGrace : stop);
+}
+
+sim::Duration Timeouts::longest_grace() const {
+  return std::max(shutdown, stop == sim::Duration::zero() ? kStopGrace : stop);
+}
+
 void Timeouts::widen(const Timeouts& other) {
   for (const auto span :
        {&Timeouts::join, &Timeouts::last_call, &Timeouts::close, &Timeouts::heartbeat,
         &Timeouts::keep_alive, &Timeouts::read_timeout, &Timeouts::monitor, &Timeouts::exit_barrier,
-        &Timeouts::shutdown, &Timeouts::parting})
+        &Timeouts::shutdown, &Timeouts::stop, &Timeouts::parting})
     this->*span = std::max(this->*span, other.*span);
 }
 
@@ -38,6 +47,10 @@ const Round* JobView::round(JobId job, std::int64_t number) const {
   const auto& rounds = jobs_[job.value].rounds;
   const auto found = rounds.find(number);
   return found == rounds.end() ? nullptr : &found->second;
+}
+
+const Given* JobView::given(sim::NodeId node) const {
+  return node.value < machines_.size() ? machines_[node.value].given.get() : nullptr;
 }
 
 const Process* JobView::process(sim::NodeId node, sim::Pid pid) const {

@@ -38,6 +38,10 @@ void JobView::call(sim::NodeId node, std::string_view name) {
   nodes_by_name_[here.name] = node;
 }
 
+void JobView::give(sim::NodeId node, std::shared_ptr<const Given> given) {
+  machine(node).given = std::move(given);
+}
+
 void JobView::on_rendezvous_event(const sim::Event& event, Agent& agent, AgentId id) {
   if (event.type == &ev::rendezvous_joining) {
     const std::string_view descriptor = event.field("descriptor").text();

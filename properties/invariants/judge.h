@@ -43,9 +43,6 @@ inline std::string_view text(const sim::Event& event, std::string_view field) {
 inline constexpr sim::Duration kSlack = std::chrono::seconds(5);
 /// An answer on an undisturbed way, and the pause between two looks at the state.
 inline constexpr sim::Duration kAnswer = std::chrono::seconds(2);
-/// Workers that are stopped for a restart get this, whatever was configured, unless that is more
-/// (PyTorch: agent/server/local_elastic_agent.py, _stop_workers; multiprocessing/api.py, close).
-inline constexpr sim::Duration kStopGrace = std::chrono::seconds(30);
 
 inline sim::Duration span(const sim::Event& event, std::string_view field) {
   return sim::Duration(number(event, field));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -15,6 +16,7 @@
 #include "scenarios/simulated/agenda.h"
 #include "scenarios/simulated/cluster.h"
 #include "scenarios/simulated/determinism_check.h"
+#include "scenarios/simulated/given_to_agents.h"
 #include "scenarios/simulated/healed_core.h"
 #include "scenarios/simulated/timeline.h"
 #include "sim/kernel/host_limits.h"
@@ -229,6 +231,22 @@ sim::WorldTime judged_at(const Scenario& scenario, kernel::RunEnd end, sim::Worl
   return quiet ? std::max(now, sim::WorldTime(scenario.time_limit)) : now;
 }
 
+/// What judges are told beforehand: the names of the machines, and what their agents are given.
+void introduce(const Scenario& scenario, const std::vector<std::string>& names,
+               properties::InvariantSet& judges) {
+  std::map<model::Variant, std::shared_ptr<const properties::Given>> known;
+  const auto& nodes = scenario.cluster.nodes;
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const model::Variant variant =
+        i < nodes.size() ? scenario.variant_of(nodes[i]) : scenario.protocol.variant;
+    auto& given = known[variant];
+    if (given == nullptr)
+      given = std::make_shared<const properties::Given>(given_to_agents(scenario, variant));
+    judges.call(sim::NodeId{i}, names[i]);
+    judges.give(sim::NodeId{i}, given);
+  }
+}
+
 void take_facts(const Execution& execution, kernel::Kernel& kernel, RunReport& report) {
   const Outcomes& outcomes = execution.outcomes();
   report.agents = outcomes.agents();
@@ -260,8 +278,7 @@ RunReport run(kernel::Kernel& kernel, const Scenario& scenario, const RunOptions
   std::unique_ptr<Execution> execution =
       std::make_unique<Execution>(kernel, scenario, options, report.seed);
   properties::InvariantSet judges(invariants);
-  const std::vector<std::string>& names = execution->node_names();
-  for (std::uint32_t i = 0; i < names.size(); ++i) judges.call(sim::NodeId{i}, names[i]);
+  introduce(scenario, execution->node_names(), judges);
   execution->watch(judges);
   std::vector<sim::WorldTime> owed;  // answers, for the second run, which is not judged
   execution->wait_for([&] { return owed.emplace_back(judges.owed_until()); });

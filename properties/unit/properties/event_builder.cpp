@@ -89,6 +89,16 @@ Script& Script::agent_starts(const std::string& name) {
                with.read_timeout, with.monitor, with.exit_barrier});
 }
 
+Script& Script::given(const std::string& name, const AgentSettings& with) {
+  Given given;
+  given.spans = {with.join,       with.last_call,    with.close,   with.heartbeat,
+                 with.keep_alive, with.read_timeout, with.monitor, with.exit_barrier,
+                 with.shutdown,   with.stop};
+  given.workers_meet_first = with.workers_meet_first;
+  set_.give(node(name).id, std::make_shared<const Given>(given));
+  return *this;
+}
+
 Script& Script::joining(const std::string& name) {
   const std::int64_t pid = agent_pid(name);
   const std::string descriptor = name + ".sim_" + std::to_string(pid) + "_0";

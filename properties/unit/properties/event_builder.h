@@ -21,8 +21,9 @@ using namespace std::chrono_literals;
 struct AgentSettings {
   std::string run_id = "job", backend = "c10d";
   std::int64_t min_nodes = 1, max_nodes = 4, local_world_size = 1, max_restarts = 3;
-  sim::Duration shutdown = 30s, join = 600s, last_call = 30s, close = 30s, heartbeat = 5s;
+  sim::Duration shutdown = 30s, stop{}, join = 600s, last_call = 30s, close = 30s, heartbeat = 5s;
   sim::Duration keep_alive = 15s, read_timeout = 60s, monitor = 100ms, exit_barrier = 300s;
+  bool workers_meet_first = false;  ///< as the world tells
 };
 
 /// A trace in the making. Nodes are called "a", "b" … and have the numbers 0, 1 … in order of first
@@ -40,6 +41,8 @@ class Script {
 
   // ---- agents -----------------------------------------------------------------------------------
   Script& agent_starts(const std::string& node);
+  /// The world tells that it starts the node's agents with these. Before its first event.
+  Script& given(const std::string& node, const AgentSettings& spans);
   Script& joining(const std::string& node);
   Script& added(const std::string& node, const std::string& list, std::int64_t round);
   Script& completed(const std::string& node, std::int64_t round, std::int64_t participants);

@@ -111,13 +111,13 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
                   "safety.one_worker_per_place", "safety.no_orphans", "safety.timer_safety",
                   "liveness.timer_expiry", "safety.restart_budget", "safety.gives_up_early",
                   "safety.polite_departure", "safety.first_cause", "safety.no_escaped_error",
-                  "safety.exit_code_truth", "safety.claims_are_true", "safety.store_lifetime",
-                  "safety.bootstrap", "safety.store_linearizable", "safety.polling",
-                  "liveness.loss_detection", "liveness.formation", "liveness.join_timeout",
-                  "liveness.admission", "liveness.free_seat", "liveness.exit",
-                  "liveness.barrier_opens", "safety.exit_barrier", "liveness.restart_stops",
-                  "liveness.signals_take_effect", "safety.stop_signals", "liveness.no_livelock",
-                  "liveness.blip_tolerance", "safety.heartbeat_safety",
+                  "safety.exit_code_truth", "safety.settings", "safety.claims_are_true",
+                  "safety.store_lifetime", "safety.bootstrap", "safety.store_linearizable",
+                  "safety.polling", "liveness.loss_detection", "liveness.formation",
+                  "liveness.join_timeout", "liveness.admission", "liveness.free_seat",
+                  "liveness.exit", "liveness.barrier_opens", "safety.exit_barrier",
+                  "liveness.restart_stops", "liveness.signals_take_effect", "safety.stop_signals",
+                  "liveness.no_livelock", "liveness.blip_tolerance", "safety.heartbeat_safety",
                   "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
