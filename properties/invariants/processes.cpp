@@ -42,13 +42,12 @@ class KillSafety final : public Judge {
     }
   }
 
-  /// Half of what was configured is enough: clocks drift.
+  /// Less a tenth: clocks drift.
   [[nodiscard]] bool had_grace(const sim::Event& event, const ProcessKey& worker) const {
     const AgentId id = view().agent_of(event);
     const Process* const target = view().process(worker.node, worker.pid);
     if (id == kNoAgent || target == nullptr || !target->told_to_stop) return true;
-    const sim::Duration grace = std::min(agent(id).timeouts.shutdown, kStopGrace);
-    return event.at - *target->told_to_stop >= grace / 2;
+    return event.at - *target->told_to_stop >= agent(id).timeouts.shortest_grace() * 9 / 10;
   }
 
   void judge_signal(const sim::Event& event) {

@@ -34,8 +34,8 @@ class RestartStops final : public Judge {
     if (event.type == &ev::group_restarting) {
       given_up_.erase(id);
       if (agent.signalled) return;
-      const sim::Duration grace = std::max(kStopGrace, agent.timeouts.shutdown);
-      owed_.owe(id, {event.at, grace + kSlack, id, kNoAgent, event.id});
+      const Timeouts& with = agent.timeouts;
+      owed_.owe(id, {event.at, with.longest_grace() + kSlack, id, kNoAgent, event.id});
     } else if (event.type == &wev::process_signalled) {
       if (agent.signalled) owed_.lapse(id);
     } else if (event.type == &ev::worker_uninterruptible) {
@@ -117,6 +117,51 @@ class SignalsTakeEffect final : public Judge {
                                           heard.name, due.since, doing(heard.stage));
                              }};
   std::map<AgentId, Heard> heard_;  ///< the first signal, and what it met
+};
+
+/// Bound: the stop grace + an answer, from the moment when a worker is told to stop, and anew when it
+/// is told again, until it has ended or is killed. Meanwhile its agent may say to the store that it
+/// goes. One that ends, or that is told to go while it stops its workers for another reason, leaves
+/// them to what follows (safety.no_orphans, liveness.signals_take_effect).
+class Grace final : public Judge {
+ public:
+  Grace()
+      : Judge("liveness.grace", "A worker that does not stop is killed when its grace is over.",
+              {&wev::process_signalled, &wev::process_ended, &ev::timer_killed},
+              kAsking | kKillable | kOwnErrors) {}
+
+ private:
+  static constexpr std::int64_t kKill = 9;
+  void judge(const sim::Event& event) override {
+    const ProcessKey process = process_of(event);
+    if (event.type == &wev::process_ended) {
+      owed_.met(process, event);
+      if (const AgentId id = view().agent_of(event); id != kNoAgent) leave(event, id);
+      return;
+    }
+    // A timer's signal, whichever it is, is no word to stop.
+    if (event.type == &ev::timer_killed) return static_cast<void>(owed_.lapse(worker_of(event)));
+    const Process* const worker = view().process(event.node, event.pid);
+    if (worker == nullptr || !worker->worker || worker->ended) return;
+    if (number(event, "signal") == kKill) return owed_.met(process, event);
+    const Agent& owner = agent(worker->owner);
+    if (owner.pid != pid(event, "from_pid") || number(event, "signal") == 0) return;
+    owed_.lapse_unless_late(process, event);
+    owed_.owe(process, {event.at, owner.timeouts.longest_grace() + kAnswer, worker->owner, kNoAgent,
+                        event.id});
+  }
+
+  void leave(const sim::Event& event, AgentId id) {
+    for (const Process& worker : view().processes(event.node)) {
+      if (worker.owner == id) owed_.lapse_unless_late({event.node, worker.pid}, event);
+    }
+  }
+
+  Obligations<ProcessKey> owed_{
+      *this, "grace + answer", [this](ProcessKey worker, const Due& due) {
+        return say("{} told its worker {} to stop at {}; that should have ended, or been killed,",
+                   due.who, worker, due.since);
+      }};
 };
 
 /// What an agent's worker has been told.
@@ -217,7 +262,7 @@ class StopSignals final : public Judge {
 }  // namespace
 
 void add_stops(InvariantRegistry& registry) {
-  registry.add<RestartStops, SignalsTakeEffect, StopSignals>();
+  registry.add<RestartStops, Grace, SignalsTakeEffect, StopSignals>();
 }
 
 }  // namespace hooke::properties

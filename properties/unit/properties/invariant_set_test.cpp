@@ -116,9 +116,9 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
                   "safety.polling", "liveness.loss_detection", "liveness.formation",
                   "liveness.join_timeout", "liveness.admission", "liveness.free_seat",
                   "liveness.exit", "liveness.barrier_opens", "safety.exit_barrier",
-                  "liveness.restart_stops", "liveness.signals_take_effect", "safety.stop_signals",
-                  "liveness.no_livelock", "liveness.blip_tolerance", "safety.heartbeat_safety",
-                  "liveness.heartbeat_loss_seen", "liveness.core"));
+                  "liveness.restart_stops", "liveness.grace", "liveness.signals_take_effect",
+                  "safety.stop_signals", "liveness.no_livelock", "liveness.blip_tolerance",
+                  "safety.heartbeat_safety", "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
 TEST(InvariantRegistry, invariants_that_are_shown_every_event_without_a_set_judge_alike) {

@@ -8,6 +8,7 @@ namespace hooke::properties::test {
 namespace {
 
 namespace ev = model::events;
+namespace wev = world::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -76,6 +77,63 @@ TEST(RestartStops, a_shutdown_grace_that_is_longer_counts) {
     Script script = one_that_restarts(settings);
     script.at(stops).group("a", "STOPPED");
     EXPECT_EQ(verdict(script, kRestartStops), stops == 135s ? "kept" : "broken");
+  }
+}
+
+// ---- grace: 30 s + 2 s
+
+constexpr const char* kGrace = "liveness.grace";
+
+/// a tells its worker (pid 101) to stop at 10 s.
+Script one_that_stops(AgentSettings settings = {}) {
+  Script script = at_work_beside_a_store({"a", "b"}, settings);
+  script.at(10s).emit("a", 101, wev::process_signalled, {100, 101, 15, 0});
+  return script;
+}
+
+TEST(Grace, a_worker_that_outlives_its_grace_unkilled_breaks_it) {
+  Script late = one_that_stops();
+  late.at(43s).emit("a", 101, wev::process_signalled, {100, 101, 9, 0});
+  EXPECT_THAT(witnesses(late.finish(false), kGrace),
+              AllOf(HasSubstr("the agent on node a (pid 100) told its worker pid 101 on node a to "
+                              "stop at 10.000 s"),
+                    HasSubstr("killed, by 42.000 s (grace + answer: 32.000 s), but did so only at "
+                              "43.000 s")));
+  Script by_itself = one_that_stops();
+  by_itself.at(70s).process_ends("a", 101, -15);
+  EXPECT_EQ(verdict(by_itself, kGrace), "broken");
+}
+
+TEST(Grace, a_worker_that_is_killed_or_ends_in_time_keeps_it) {
+  Script killed = one_that_stops();
+  killed.at(42s).emit("a", 101, wev::process_signalled, {100, 101, 9, 0}).at(90s);
+  EXPECT_EQ(verdict(killed, kGrace), "kept");
+  Script ends = one_that_stops();
+  ends.at(20s).process_ends("a", 101, -15).at(90s);
+  EXPECT_EQ(verdict(ends, kGrace), "kept");
+}
+
+TEST(Grace, it_begins_anew_with_each_word_and_ends_with_the_agent) {
+  Script again = one_that_stops();
+  again.at(30s).emit("a", 101, wev::process_signalled, {100, 101, 15, 0});
+  again.at(62s).emit("a", 101, wev::process_signalled, {100, 101, 9, 0}).at(90s);
+  EXPECT_EQ(verdict(again, kGrace), "kept");
+  Script gone = one_that_stops();
+  gone.at(30s).kill_agent("a").at(90s);
+  EXPECT_NE(verdict(gone, kGrace), "broken");
+}
+
+TEST(Grace, what_an_agent_is_given_before_a_restart_and_at_its_end_counts) {
+  AgentSettings given;
+  given.shutdown = 5s;
+  for (const sim::Duration stop : {5s, 30s}) {
+    Script script(given);
+    given.stop = stop;
+    script.given("a", given).agent_starts("a").serves_store("a", 29400).form(0, {"a"});
+    script.at(10s).emit("a", script.worker_pid("a", 0), wev::process_signalled,
+                        {script.agent_pid("a"), script.worker_pid("a", 0), 15, 0});
+    script.at(20s).process_ends("a", script.worker_pid("a", 0), -15);
+    EXPECT_EQ(verdict(script, kGrace), stop == 5s ? "broken" : "kept");
   }
 }
 
