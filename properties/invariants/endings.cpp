@@ -320,7 +320,8 @@ class BarrierOpens final : public Judge {
 
 /// It is passed when each rank of the round has come to it, the ranks of agents that have gone since
 /// among them; it is left as timed out when the exit barrier's time, less a tenth, is over: clocks
-/// drift.
+/// drift. Bound: exit barrier + reply + slack, from the moment when an agent has come to it until it
+/// has left it.
 class ExitBarrier final : public Judge {
  public:
   ExitBarrier()
@@ -328,16 +329,20 @@ class ExitBarrier final : public Judge {
             "safety.exit_barrier",
             "An agent passes the exit barrier behind all others, and waits for them as long as it "
             "was told to.",
-            {&ev::exit_barrier_entered, &ev::exit_barrier_left}, kAsking | kOwnRank) {}
+            {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended},
+            kAsking | kOwnRank) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
+    if (event.type == &wev::process_ended) return owed_.lapse_unless_late(id, event);
     std::set<std::int64_t>& came = came_[{agent(id).job, number(event, "round")}];
     if (event.type == &ev::exit_barrier_entered) {
       came.insert(agent(id).rank);
       since_[id] = event.at;
-      return;
+      return owed_.owe(id, {event.at, agent(id).timeouts.exit_barrier + kReply + kSlack, id,
+                            kNoAgent, event.id});
     }
+    owed_.met(id, event);
     const auto since = since_.extract(id);
     const std::string_view result = text(event, "result");
     if (since.empty()) return;
@@ -364,6 +369,10 @@ class ExitBarrier final : public Judge {
 
   std::map<std::pair<JobId, std::int64_t>, std::set<std::int64_t>> came_;  ///< ranks, by round
   std::map<AgentId, sim::WorldTime> since_;  ///< when those in a barrier came to it
+  Obligations<AgentId> owed_{
+      *this, "barrier + reply + slack", [this](AgentId id, const Due& due) {
+        return say("{} came to the exit barrier at {}; it should have left it", id, due.since);
+      }};
 };
 
 }  // namespace

@@ -208,6 +208,19 @@ TEST(ExitBarrier, is_waited_at_for_as_long_as_was_configured) {
   EXPECT_EQ(verdict_when_left_after(271s, false), "kept");
   EXPECT_EQ(verdict_when_left_after(300s, false), "kept");
   EXPECT_NE(verdict_when_left_after(60s, true), "broken");
+  EXPECT_EQ(verdict_when_left_after(315s, false), "kept");
+  EXPECT_EQ(verdict_when_left_after(316s, false), "broken") << "300 s, a reply 10 s, and 5 s";
+  EXPECT_EQ(verdict_when_left_after(320s, true), "kept") << "it was put off by 5 s";
+}
+
+TEST(ExitBarrier, an_agent_that_never_leaves_it_breaks_it_unless_it_ends) {
+  for (const bool ends : {false, true}) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+    if (ends) script.at(200s).kill_agent("a");
+    script.at(600s);
+    EXPECT_EQ(verdict(script, kExitBarrier) == "broken", !ends);
+  }
 }
 
 }  // namespace
