@@ -13,6 +13,8 @@ void add_one_world(InvariantRegistry& registry);
 void add_ranks(InvariantRegistry& registry);
 /// What workers find in their environment.
 void add_environments(InvariantRegistry& registry);
+/// Workers that begin to meet.
+void add_meeting(InvariantRegistry& registry);
 /// Rounds, their closing, and the members that are taken out of them.
 void add_rounds(InvariantRegistry& registry);
 /// How long a round waits for more members.
