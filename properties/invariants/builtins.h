@@ -43,6 +43,8 @@ void add_progress(InvariantRegistry& registry);
 void add_seats(InvariantRegistry& registry);
 /// Getting out.
 void add_endings(InvariantRegistry& registry);
+/// What an agent hears of the others' failure.
+void add_hearing(InvariantRegistry& registry);
 /// Workers and agents that are to stop.
 void add_stops(InvariantRegistry& registry);
 /// Jobs at rest.

@@ -28,11 +28,10 @@ std::vector<std::unique_ptr<Invariant>> InvariantRegistry::make_all() const {
 InvariantRegistry InvariantRegistry::with_builtins() {
   InvariantRegistry registry;
   for (const auto add :
-       {add_one_world,  add_ranks,     add_environments, add_meeting,    add_rounds,
-        add_last_call,  add_processes, add_restarts,     add_departures, add_first_cause,
-        add_failures,   add_settings,  add_claims,       add_stores,     add_polling,
-        add_progress,   add_seats,     add_endings,      add_stops,      add_steadiness,
-        add_heartbeats, add_core}) {
+       {add_one_world, add_ranks,    add_environments, add_meeting,     add_rounds,   add_last_call,
+        add_processes, add_restarts, add_departures,   add_first_cause, add_failures, add_settings,
+        add_claims,    add_stores,   add_polling,      add_progress,    add_seats,    add_endings,
+        add_hearing,   add_stops,    add_steadiness,   add_heartbeats,  add_core}) {
     add(registry);
   }
   return registry;

@@ -116,9 +116,9 @@ TEST(InvariantRegistry, the_builtins_are_the_invariants_of_the_design) {
                   "safety.store_linearizable", "safety.polling", "liveness.loss_detection",
                   "liveness.formation", "liveness.join_timeout", "liveness.admission",
                   "liveness.free_seat", "liveness.exit", "liveness.barrier_opens",
-                  "safety.exit_barrier", "liveness.restart_stops", "liveness.grace",
-                  "liveness.signals_take_effect", "safety.stop_signals", "liveness.no_livelock",
-                  "liveness.blip_tolerance", "safety.heartbeat_safety",
+                  "safety.exit_barrier", "liveness.failure_heard", "liveness.restart_stops",
+                  "liveness.grace", "liveness.signals_take_effect", "safety.stop_signals",
+                  "liveness.no_livelock", "liveness.blip_tolerance", "safety.heartbeat_safety",
                   "liveness.heartbeat_loss_seen", "liveness.core"));
 }
 
