@@ -56,6 +56,11 @@ inline ProcessKey worker_of(const sim::Event& event) {
 }
 /// "SIGTERM".
 std::string_view signal_text(const sim::Event& event);
+/// The agent's heartbeat has come into the state.
+inline bool is_heartbeat(const sim::Event& event) {
+  return event.type == &ev::rendezvous_write &&
+         (text(event, "action") == "KEEP_ALIVE" || text(event, "action").starts_with("ADD_TO_"));
+}
 inline bool serves_rendezvous(const sim::Event& event) {
   return event.type == &ev::store_serving && text(event, "purpose") == "rendezvous";
 }

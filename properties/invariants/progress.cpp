@@ -13,7 +13,9 @@ namespace hooke::properties {
 namespace {
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
-/// looks) + slack, from the death of a member with work to do. Each living member of the round must
+/// looks) + slack, from the death of a member with work to do; where its latest heartbeat is
+/// known, no later than one monitor interval more (until the agent has seen that) from
+/// there on. Each living member of the round must
 /// then have moved: begun to stop its workers or to join again, come to the exit barrier, reported a
 /// failure or left the round with no worker left (it may serve a store on), or ended. A member that
 /// says how it ends has departed, it is not lost. A static rendezvous knows no members.
@@ -24,12 +26,14 @@ class LossDetection final : public Judge {
               "A lost participant leads to a new round or to the end within bounded time.",
               {&ev::group_restarting, &ev::rendezvous_joining, &ev::worker_signalled,
                &ev::agent_finished, &ev::exit_barrier_entered, &ev::failure_reported,
-               &ev::rendezvous_left, &wev::process_ended},
+               &ev::rendezvous_left, &ev::rendezvous_write, &wev::process_ended},
               kAsking | kTasks | kExpiry) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
-    if (event.type == &wev::process_ended) {
+    if (event.type == &ev::rendezvous_write) {
+      if (is_heartbeat(event)) beat_[id] = event.at;
+    } else if (event.type == &wev::process_ended) {
       owed_.lapse_unless_late(id, event);
       if (works(agent(id))) lost(id, agent(id), event);
     } else {
@@ -53,11 +57,21 @@ class LossDetection final : public Judge {
       if (!other.alive() || other.round != dead.round || !works(other)) continue;
       const bool moves = view().any_worker(
           each, [](const Process& worker) { return worker.told_to_stop.has_value(); });
-      const Timeouts& with = other.timeouts;
-      if (!moves)
-        owed_.owe(each, {event.at, with.keep_alive + with.monitor + kSlack, each, id, event.id});
+      if (!moves) owed_.owe(each, {event.at, bound(other.timeouts, id, event), each, id, event.id});
     }
   }
+
+  [[nodiscard]] sim::Duration bound(const Timeouts& with, AgentId dead,
+                                    const sim::Event& event) const {
+    const sim::Duration looks = with.monitor + kSlack;
+    const auto beat = beat_.find(dead);
+    if (beat == beat_.end()) return with.keep_alive + looks;
+    const sim::Duration silent = event.at - beat->second;
+    return std::clamp(with.keep_alive + with.monitor + looks - silent, looks,
+                      with.keep_alive + looks);
+  }
+
+  std::map<AgentId, sim::WorldTime> beat_;  ///< when each has last
 
   Obligations<AgentId> owed_{
       *this, "keep-alive + monitor + slack", [this](AgentId id, const Due& due) {

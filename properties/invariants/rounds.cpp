@@ -262,24 +262,30 @@ class CloseAuthority final : public Judge {
 /// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. One
 /// that met a second error as it left for a first one may serve a store yet without its seat. The
 /// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
-/// that is on its way to the next version no longer renews it.
+/// that is on its way to the next version no longer renews it. Nor is one that has gone given up before
+/// its keep-alive threshold is over, less a tenth (clocks drift) and an answer: each of its
+/// heartbeats may be told as much later.
 class Eviction final : public Judge {
  public:
   Eviction()
       : Judge("safety.eviction",
               "Only a node that is gone, or from which nothing can come, is given up as dead.",
-              {&ev::rendezvous_evicted}, kAsking | kTasks) {}
+              {&ev::rendezvous_evicted, &ev::rendezvous_write}, kAsking | kTasks) {}
 
  private:
   void judge(const sim::Event& event) override {
     const AgentId judge = view().agent_of(event);
     if (judge == kNoAgent) return;
+    if (event.type == &ev::rendezvous_write) {
+      if (is_heartbeat(event)) beat_[judge] = event.at;
+      return;
+    }
     const AgentId id = evicted(event, view().agent(judge).job);
     // A process may have begun another job meanwhile, as another agent.
     if (id == kNoAgent || view().agent(id).job != view().agent(judge).job) return kept();
     const Agent& agent = view().agent(id);
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
-    if (!agent.at_work() || agent.stage == Stage::starting) return kept();
+    if (!agent.at_work() || agent.stage == Stage::starting) return judge_time(event, id, judge);
     if (id == judge) {
       broken(event, "{} gave itself up as dead at {}: its last heartbeat was {} old", id, event.at,
              sim::Duration(number(event, "heartbeat_age")));
@@ -295,6 +301,21 @@ class Eviction final : public Judge {
            std::max(since, sim::WorldTime()));
   }
 
+  void judge_time(const sim::Event& event, AgentId id, AgentId judge) {
+    const auto beat = beat_.find(id);
+    const sim::Duration threshold = agent(id).timeouts.keep_alive;
+    const sim::Duration least = threshold * 9 / 10 - kAnswer;
+    if (beat == beat_.end() || event.at - beat->second >= least) return kept();
+    const sim::WorldTime since = event.at - 2 * threshold;
+    if (excused(hindrance(id, needs(), since, event.at))) return;
+    if (excused(hindrance(judge, needs(), since, event.at))) return;
+    broken(
+        event,
+        "{} was given up as dead at {} by node {}, {} after its latest heartbeat: its keep-alive "
+        "threshold is {}",
+        id, event.at, event.node, event.at - beat->second, threshold);
+  }
+
   [[nodiscard]] AgentId evicted(const sim::Event& event, JobId job) const {
     const std::string_view descriptor = text(event, "descriptor");
     const AgentId described = view().agent_described(descriptor);
@@ -304,6 +325,8 @@ class Eviction final : public Judge {
     const Stage stage = view().agent(member).stage;
     return stage == Stage::joined || stage == Stage::running ? member : kNoAgent;
   }
+
+  std::map<AgentId, sim::WorldTime> beat_;  ///< when each has last
 };
 
 }  // namespace

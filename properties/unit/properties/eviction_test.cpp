@@ -44,6 +44,21 @@ TEST(Eviction, the_dead_and_an_agent_that_has_done_its_work_may_go) {
   EXPECT_EQ(verdict(done, kEviction), "kept");
 }
 
+TEST(Eviction, the_dead_are_given_up_when_their_threshold_is_over_and_no_sooner) {
+  const auto verdict_at = [](sim::Duration at, const char* last_write) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(40s).emit("b", 100, ev::rendezvous_write, {"job", "KEEP_ALIVE", 0, 100});
+    script.at(41s).emit("b", 100, ev::rendezvous_write, {"job", last_write, 0, 100});
+    script.kill_agent("b").at(at);
+    evicts_b(script);
+    return verdict(script, kEviction);
+  };
+  EXPECT_EQ(verdict_at(50s, "MARK_RENDEZVOUS_CLOSED"), "broken");
+  EXPECT_EQ(verdict_at(52s, "MARK_RENDEZVOUS_CLOSED"), "kept") << "15 s, less a tenth and 2 s";
+  EXPECT_EQ(verdict_at(52s, "KEEP_ALIVE"), "broken");
+  EXPECT_EQ(verdict_at(53s, "KEEP_ALIVE"), "kept");
+}
+
 /// a gives b up at 60 s, with a fault from `at` on.
 std::string verdict_of_an_eviction(sim::Duration at, const std::string& kind,
                                    const std::string& target, sim::Duration lasts) {

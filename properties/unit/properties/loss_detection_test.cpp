@@ -30,6 +30,16 @@ TEST(LossDetection, a_survivor_that_never_moves_breaks_it) {
           HasSubstr("but had not when the run ended at 1800.000 s")));
 }
 
+TEST(LossDetection, the_silence_of_a_member_has_begun_with_its_latest_heartbeat) {
+  for (const sim::Duration moves : {57s, 58s}) {
+    Script script = two_nodes_at_work();
+    script.at(37s).emit("b", 100, ev::rendezvous_write, {"job", "KEEP_ALIVE", 0, 100});
+    script.at(40s).crash("b").at(moves).restarts("a", "member_lost").at(900s);
+    EXPECT_EQ(verdict(script, kLossDetection), moves == 57s ? "kept" : "broken")
+        << "15 s, twice a look of 0.1 s, and 5 s";
+  }
+}
+
 TEST(LossDetection, a_survivor_that_moves_late_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(40s).kill_agent("b").at(101s).worker_ends("a", 0, 1).restarts("a", "worker_failure");
