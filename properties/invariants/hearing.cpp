@@ -13,9 +13,9 @@ namespace {
 /// Bound: monitor interval + slack, from the moment when an agent that has given its job up closes the
 /// rendezvous, for each other agent of its round whose workers run: it stops them, joins again, comes
 /// to the exit barrier, gives the job up itself, or ends. A static rendezvous is never closed: there
-/// the agents hear of it when it is given up. PyTorch.s never say that they give up. An agent that is killed
-/// meanwhile may not have said so, and a store may lose it or end, as that of an agent that runs a static job
-/// again.
+/// the agents hear of it when it is given up. Agents of PyTorch never say that they give up. An agent
+/// that is killed meanwhile may not have said so, and a store may lose it or end, as that of an agent
+/// that runs a static job again.
 class FailureHeard final : public Judge {
  public:
   FailureHeard()

@@ -10,13 +10,13 @@ namespace {
 /// Whatever a fault may take.
 constexpr Needs kAny = ~Needs{};
 
-/// A worker whose program begins with the meeting ends within an answer of its start, by itself, and has
-/// not met the others: where it was sent it could not meet, or not in the way in which it was told to.
-/// With a store that its agent serves there, a worker that has not been told so wants to serve one at
-/// the same port. It has a reason when an agent of its round is hindered or has gone, or when one of
-/// the others' workers was told to stop or had ended before, or when a fault has come since the
-/// round was complete. Workers that cannot reach each other wait
-/// for longer than that. A static job has one round for all its restarts: nothing is judged there.
+/// Broken when a worker whose program begins with the meeting ends within an answer of its start, by
+/// itself, and has not met the others: where it was sent it could not meet, or not in the way in
+/// which it was told to. With a store that its agent serves there, a worker that has not been told so
+/// wants to serve one at the same port. It has a reason when an agent of its round is hindered or has
+/// gone, when one of the others' workers was told to stop or had ended before, or when a fault has
+/// come since the round was complete. Workers that cannot reach each other wait for longer than that.
+/// A static job has one round for all its restarts: nothing is judged there.
 class Meeting final : public Judge {
  public:
   Meeting()

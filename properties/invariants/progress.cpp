@@ -13,12 +13,12 @@ namespace hooke::properties {
 namespace {
 
 /// Bound: keep-alive threshold (until the death can be known) + monitor interval (until the agent
-/// looks) + slack, from the death of a member with work to do; where its latest heartbeat is
-/// known, no later than one monitor interval more (until the agent has seen that) from
-/// there on. Each living member of the round must
-/// then have moved: begun to stop its workers or to join again, come to the exit barrier, reported a
-/// failure or left the round with no worker left (it may serve a store on), or ended. A member that
-/// says how it ends has departed, it is not lost. A static rendezvous knows no members.
+/// looks) + slack, from the death of a member with work to do; where its latest heartbeat is known, no
+/// later than one monitor interval more (until the agent has seen that) from there on. Each living
+/// member of the round must then have moved: begun to stop its workers or to join again, come to the
+/// exit barrier, reported a failure or left the round with no worker left (it may serve a store on),
+/// or ended. A member that says how it ends has departed, it is not lost. A static rendezvous knows no
+/// members.
 class LossDetection final : public Judge {
  public:
   LossDetection()

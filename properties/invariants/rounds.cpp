@@ -262,8 +262,8 @@ class CloseAuthority final : public Judge {
 /// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. One
 /// that met a second error as it left for a first one may serve a store yet without its seat. The
 /// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
-/// that is on its way to the next version no longer renews it. Nor is one that has gone given up before
-/// its keep-alive threshold is over, less a tenth (clocks drift) and an answer: each of its
+/// that is on its way to the next version no longer renews it. Nor is an agent that has gone given up
+/// before its keep-alive threshold is over, less a tenth (clocks drift) and an answer: each of its
 /// heartbeats may be told as much later.
 class Eviction final : public Judge {
  public:
