@@ -28,6 +28,7 @@ class PlantedExitWait : public Base {
   }
   [[nodiscard]] sim::Duration longest() const override {
     if (has(Planted::agent_exit_barrier_half_as_long)) return Base::longest() / 2;
+    if (has(Planted::agent_exit_barrier_twice_as_long)) return Base::longest() * 2;
     return has(Planted::agent_exit_barrier_not_waited) ? sim::Duration::zero() : Base::longest();
   }
   [[nodiscard]] bool has(Planted mistake) const { return this->core_.spec.planted.has(mistake); }

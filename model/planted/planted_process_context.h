@@ -50,6 +50,8 @@ class PlantedProcessContext final : public Base {
   [[nodiscard]] sim::Duration grace_before_kill(sim::Duration grace) const override {
     if (has(Planted::worker_grace_skipped)) grace = sim::Duration::zero();
     if (has(Planted::worker_grace_ten_times)) grace *= 10;
+    if (has(Planted::worker_grace_halved)) grace /= 2;
+    if (has(Planted::worker_grace_doubled)) grace *= 2;
     return Base::grace_before_kill(grace);
   }
   [[nodiscard]] bool kills() const override {

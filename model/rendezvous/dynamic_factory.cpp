@@ -83,6 +83,8 @@ void check(const RendezvousSettings& settings) {
 
 RendezvousSettings settings_of_variant(const RendezvousParameters& parameters) {
   RendezvousSettings settings = dynamic_settings(parameters);
+  if (parameters.planted.has(Planted::rendezvous_keep_alive_misread))
+    settings.keep_alive_interval *= 2;
   if (parameters.variant == Variant::hardened) refuse_what_cannot_work(settings);
   return settings;
 }
