@@ -88,7 +88,7 @@ TEST(RunPage, says_what_happened_where_the_time_went_and_what_was_violated) {
   EXPECT_NE(text_at(document, "//ul[@class='key']").find("a worker was dead, no agent acted 29m"),
             std::string::npos);
   EXPECT_NE(text_at(document, "//li[@id='finding-1']")
-                .find("liveness.loss_detection violated at 80.100 s"),
+                .find("liveness.loss_detection violated at 76.362 s"),
             std::string::npos);
   EXPECT_EQ(count_at(document, "//div[@class='lane']"), 2U);
   EXPECT_EQ(text_at(document, "//ol[@class='faults']/li"), "node.crash b at 60.000 s");
