@@ -52,6 +52,9 @@ constexpr std::array<std::string_view, 6> kInRecords{
     "safety.one_world",        "safety.rank_sanity", "safety.round_monotonic",
     "liveness.loss_detection", "liveness.admission", "liveness.no_livelock"};
 
+/// What follows from what a simulated world says of the agents that it starts: no trace has that.
+constexpr std::array<std::string_view, 2> kWithItsWorldAlone{"safety.settings", "safety.meeting"};
+
 bool is_shown(Extent extent, std::string_view invariant) {
   switch (extent) {
     case Extent::each_agent: return has(kOfEachAgent, invariant);
@@ -65,6 +68,10 @@ bool is_shown(Extent extent, std::string_view invariant) {
 
 /// Empty: it is judged.
 std::string_view why_not(const Evidence& evidence, std::string_view invariant) {
+  if (has(kWithItsWorldAlone, invariant)) {
+    return "needs what only a simulated world tells while it plays: what its agents are started "
+           "with";
+  }
   if (evidence.has_logs && has(kNotInLogs, invariant)) {
     return "torchrun's log says nothing of it; traces of hooke agents do";
   }
