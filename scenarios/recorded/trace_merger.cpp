@@ -36,6 +36,12 @@ std::pair<std::string, std::int64_t> host_and_port(const std::string& endpoint) 
   return {endpoint.substr(0, colon), port};
 }
 
+bool leaves_a_barrier(const RawEvent& event) {
+  if (event.type == &ev::exit_barrier_left) return true;
+  return event.type == &events::agent_logged &&
+         static_cast<Logged>(event.number("what")) == Logged::exit_barrier_left;
+}
+
 }  // namespace
 
 TraceMerger::TraceMerger(AgentKind kind, const Scenario& scenario,
@@ -44,14 +50,20 @@ TraceMerger::TraceMerger(AgentKind kind, const Scenario& scenario,
 
 TraceMerger::~TraceMerger() = default;
 
+/// torchrun's log cuts its times to milliseconds: within one, an agent may come to the exit barrier
+/// and open it for others.
 void TraceMerger::note(RawEvent event) {
   if (event.wall) ahead_[event.node] = event.wall->time_since_epoch() - event.at.time_since_epoch();
-  const sim::WorldTime at = event.at;
-  noted_.emplace(at, std::move(event));
+  const Key own{event.node, event.pid};
+  if (leaves_a_barrier(event)) left_barrier_[own] = event.at;
+  const auto left = left_barrier_.find(own);
+  const bool is_behind = left != left_barrier_.end() && left->second == event.at;
+  const std::pair place(event.at, is_behind);
+  noted_.emplace(place, std::move(event));
 }
 
 void TraceMerger::tell(sim::WorldTime until) {
-  while (!noted_.empty() && noted_.begin()->first <= until) {
+  while (!noted_.empty() && noted_.begin()->first.first <= until) {
     RawEvent event = std::move(noted_.extract(noted_.begin()).mapped());
     const sim::Duration late = std::max(told_until_ - event.at, sim::Duration::zero());
     event.at = told_until_ = std::max(told_until_, event.at);

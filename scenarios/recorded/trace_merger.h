@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/format/scenario.h"
@@ -84,7 +85,9 @@ class TraceMerger {
   sim::EventId cause_{};
   std::map<sim::NodeId, sim::Duration> ahead_;  ///< each node's wall clock, of the machine's clock
   sim::WorldTime told_until_{};  ///< time never goes back: what comes late happens now
-  std::multimap<sim::WorldTime, RawEvent> noted_;
+  /// Of one instant those last that an exit barrier had to open for (see note()).
+  std::multimap<std::pair<sim::WorldTime, bool>, RawEvent> noted_;
+  std::map<Key, sim::WorldTime> left_barrier_;  ///< agents, when they did last
   std::map<Key, sim::EventId> born_;
   std::map<Key, Worker> workers_;
   std::set<Key> over_;         ///< workers whose end has been told

@@ -91,6 +91,19 @@ class Begun final : public kernel::TraceSink {
   std::vector<sim::Duration> spans;
 };
 
+TEST(TraceMerger, opens_an_exit_barrier_behind_those_that_came_in_the_same_millisecond) {
+  TraceMergerOf job(AgentKind::torchrun);
+  const auto logs = [&](sim::NodeId node, sim::Pid agent, Logged what) {
+    job.note(7, node, agent, events::agent_logged, {static_cast<std::int64_t>(what)});
+  };
+  logs(kA, kAgent, Logged::exit_barrier_left);
+  job.note(7, kA, kAgent, wev::process_ended, {0});
+  logs(kB, kOther, Logged::exit_barrier_entered);
+  EXPECT_THAT(job.told(), ElementsAre(testing::StartsWith("7 exit_barrier.entered b/20"),
+                                      testing::StartsWith("7 exit_barrier.left a/10"),
+                                      testing::StartsWith("7 process.ended a/10")));
+}
+
 TEST(TraceMerger, lets_nothing_begin_later_for_being_told_late) {
   TraceMergerOf of(AgentKind::hooke);
   Begun begun;
