@@ -4,6 +4,7 @@
 #include "job.h"
 #include "model/store/kinds/tcp_stores.h"
 #include "model/store/store_helpers.h"
+#include "sim/port/sync.h"
 
 namespace hooke::interop {
 namespace {
@@ -14,8 +15,9 @@ std::string said_by_hookes(Ports& ports, std::int64_t world_size,
   const sim::PortNumber port{free_port()};
   const auto server = model::serve_tcp_store(ports, port, "rendezvous");
   std::map<std::int64_t, std::string> said;
+  sim::Scope clients(ports.executor);
   for (const std::int64_t rank : ranks) {
-    ports.executor.spawn("rank", [&, rank] {
+    clients.spawn("rank", [&, rank] {
       model::TcpStoreOptions options;
       options.endpoint = {"localhost", port};
       options.timeout = 5s;
@@ -31,7 +33,7 @@ std::string said_by_hookes(Ports& ports, std::int64_t world_size,
       }
     });
   }
-  EXPECT_TRUE(eventually(ports, 30s, [&] { return said.size() == ranks.size(); }));
+  clients.join();
   std::string out;
   for (const std::int64_t rank : ranks) out += std::to_string(rank) + ": " + said[rank] + "\n";
   return out;

@@ -140,12 +140,14 @@ TEST_P(Etcd, tells_whether_a_write_happened_although_its_answer_was_lost) {
     ASSERT_TRUE(first && first->has_set);
     // Etcd hears and no agent hears etcd; then the link works again.
     link.swallow(real::LinkProxy::Way::back);
-    ports.executor.spawn("mend", [&] {
+    sim::Scope fibers(ports.executor);
+    fibers.spawn("mend", [&] {
       ports.executor.sleep_until(in(ports, 1s));
       link.reset();
       link.mend(real::LinkProxy::Way::back);
     });
     const auto second = near->set_state(Value("second"), first->token);
+    fibers.join();
     ASSERT_TRUE(second);
     EXPECT_TRUE(second->has_set) << second->bytes.bytes();
     EXPECT_EQ(far->get_state()->bytes.bytes(), "second");
@@ -224,12 +226,14 @@ TEST_P(Etcd, is_a_store) {
     EXPECT_EQ(one->get("n").bytes(), "-2");
     one->multi_set({{"x", Value("1")}, {"y", Value("2")}});
     EXPECT_EQ(other->multi_get({"y", "x"}), (std::vector<Value>{Value("2"), Value("1")}));
-    // Somebody waits for what comes later.
-    ports.executor.spawn("late", [&] {
+    // One client waits for what the other writes later, and may have it before the writer has its answer.
+    sim::Scope fibers(ports.executor);
+    fibers.spawn("late", [&] {
       ports.executor.sleep_until(in(ports, 500ms));
       other->set("late", Value("here"));
     });
     EXPECT_EQ(one->get("late").bytes(), "here");
+    fibers.join();
   });
 }
 
