@@ -19,10 +19,11 @@ std::string ExitBarrier::signature(std::int64_t rank) const {
   return prefix_ + "/done/" + std::to_string(rank);
 }
 
-std::vector<std::string> ExitBarrier::signatures() const {
-  std::vector<std::string> all;
-  for (std::int64_t rank = 0; rank < size_; ++rank) all.push_back(signature(rank));
-  return all;
+bool ExitBarrier::have_come(std::int64_t first, std::int64_t end) {
+  HOOKE_CHECK(first < end && end <= size_, "some ranks of the barrier are asked for");
+  std::vector<std::string> keys;
+  for (std::int64_t rank = first; rank < end; ++rank) keys.push_back(signature(rank));
+  return store_.check(keys);
 }
 
 void ExitBarrier::arrive() {
@@ -42,9 +43,20 @@ bool ExitBarrier::has_come() {
   return store_.check({signature(rank_)});
 }
 
+/// Thousands of agents that each ask for all ranks at each look would be too much for their store.
 bool ExitBarrier::have_all_come() {
   HOOKE_CHECK(size_ >= 1, "a barrier that is asked for all has some");
-  return store_.check(signatures());
+  if (awaited_ == size_) return true;
+  if (!have_come(awaited_, awaited_ + 1)) return false;
+  if (++awaited_ == size_ || have_come(awaited_, size_)) {
+    awaited_ = size_;
+    return true;
+  }
+  for (std::int64_t end = size_; end - awaited_ > 1;) {
+    const std::int64_t middle = awaited_ + (end - awaited_) / 2;
+    (have_come(awaited_, middle) ? awaited_ : end) = middle;
+  }
+  return false;
 }
 
 void ExitBarrier::leave() {

@@ -21,7 +21,8 @@ class ExitBarrier {
   void arrive();
   /// This agent's signature is there. StoreNetworkError.
   bool has_come();
-  /// So are those of all: the job is done. StoreNetworkError.
+  /// So are those of all: the job is done. While one is missing, the store is asked for one key.
+  /// StoreNetworkError.
   bool have_all_come();
   /// This agent goes back to work with the others, which want another round. StoreError.
   void leave();
@@ -40,7 +41,8 @@ class ExitBarrier {
 
  private:
   [[nodiscard]] std::string signature(std::int64_t rank) const;
-  [[nodiscard]] std::vector<std::string> signatures() const;
+  /// The signatures of all ranks from `first` to before `end` are there. StoreNetworkError.
+  bool have_come(std::int64_t first, std::int64_t end);
   [[nodiscard]] std::string signed_count() const { return prefix_ + "/num_done"; }
   [[nodiscard]] std::string left() const { return prefix_ + "/left"; }
 
@@ -48,6 +50,8 @@ class ExitBarrier {
   std::int64_t rank_;
   std::int64_t size_;
   std::string prefix_;
+  /// All ranks before this one have come, in whatever store that was.
+  std::int64_t awaited_ = 0;
 };
 
 }  // namespace hooke::model
