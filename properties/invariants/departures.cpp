@@ -29,9 +29,10 @@ struct Departures {
     std::string list;
   };
   std::map<AgentId, Seat> seats;  ///< in rounds that are not complete, or beside one that is
-  std::set<AgentId> given_up;     ///< as dead, and in no round that was completed since
-  std::set<AgentId> killed;       ///< by SIGKILL
-  std::set<JobId> closed;         ///< and no round has been completed since
+  /// As dead, and in no round that was completed since; when.
+  std::map<AgentId, sim::WorldTime> given_up;
+  std::set<AgentId> killed;  ///< by SIGKILL
+  std::set<JobId> closed;    ///< and no round has been completed since
   std::set<AgentId> failed;  ///< a worker of theirs has failed by itself, fallen silent, or been
                              ///< ended by a timer; or they have given their job up. So has one
                              ///< into which a fault has put an error
@@ -60,9 +61,10 @@ struct Departures {
       const bool polite =
           member.signalled && !has_failed && (member.alive() || member.outcome == "signalled");
       if (member.signalled) left = each;
-      if (polite && !member.alive() && given_up.contains(each)) ghost = each;
-      all_polite =
-          all_polite && !given_up.contains(each) && !has_failed && (polite || member.alive());
+      const auto lost = given_up.find(each);
+      const bool is_lost = lost != given_up.end();
+      if (polite && is_lost && member.ended && *member.ended <= lost->second) ghost = each;
+      all_polite = all_polite && !is_lost && !has_failed && (polite || member.alive());
     }
     return {all_polite, left, ghost};
   }
@@ -176,7 +178,7 @@ class PoliteDeparture final : public Judge {
   /// Of a round that has not completed, an agent that has no seat any more.
   void evicted(const sim::Event& event, AgentId id) {
     if (id == kNoAgent) return;
-    past_.given_up.insert(id);
+    past_.given_up.insert_or_assign(id, event.at);
     const auto seat = past_.seats.extract(id);
     const Agent& agent = view().agent(id);
     if (!seat || !past_.is_ghost(id, seat.mapped().list, event.at, view())) return;

@@ -178,8 +178,8 @@ struct Orders {
   bool other_reason = false;  ///< to stop its present workers
 };
 
-/// What an agent does when it is told to go while its workers run, and nothing else has befallen them
-/// or it: they hear the same signal. A worker is told once, and once more for each further signal that
+/// What an agent does when it is told to go while its workers run, and nothing else has befallen them,
+/// it, or its job, which another agent may have given up: they hear the same signal. A worker is told once, and once more for each further signal that
 /// its agent gets, and for each error that a fault puts into that; what follows a SIGKILL, which ends
 /// a worker unless it cannot be ended, tells it nothing. A timer's signal is none of these.
 class StopSignals final : public Judge {
@@ -208,6 +208,8 @@ class StopSignals final : public Judge {
       if (text(event, "phase") == "running") compare(event, id);
     } else if (const Process* const failed = failed_worker(event)) {
       orders_[failed->owner].other_reason = true;
+    } else if (event.type == &ev::job_given_up) {
+      for (const AgentId each : job_of(id).agents) orders_[each].other_reason = true;
     } else if (event.type != &wev::process_ended) {
       orders_[id].other_reason |=
           event.type != &ev::group_state || text(event, "state") != "HEALTHY";

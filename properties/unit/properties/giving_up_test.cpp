@@ -258,6 +258,16 @@ TEST(PoliteDeparture, leaves_nothing_on_the_lists_that_must_be_given_up_as_dead)
                         "lists until it was given up as dead"));
 }
 
+/// An agent that stood still for long is given up, goes on, and is told to go.
+TEST(PoliteDeparture, of_an_agent_that_had_been_given_up_leaves_no_ghost) {
+  Script script = two_nodes_at_work();
+  script.at(20s).emit("a", script.agent_pid("a"), ev::rendezvous_evicted,
+                      {"job", 0, "b_100_0", sim::Duration(15s), true});
+  script.at(21s).signal_agent("b", sim::Signal::term).stops_workers("b");
+  script.finishes("b", "signalled", 143).at(22s).restarts("a", "member_left");
+  EXPECT_THAT(witnesses(script.finish(false), "safety.polite_departure"), IsEmpty());
+}
+
 /// Node b is given up as dead in round 0 and has a seat in round 1, with node a; there it is told to
 /// go, and a restarts for `cause`.
 std::string restart_after_one_that_had_been_given_up(const std::string& cause) {

@@ -295,6 +295,20 @@ TEST(StopSignals, one_that_comes_when_the_worker_has_been_told_is_not_what_it_wa
   EXPECT_THAT(witnesses(script.finish(false), kStopSignals), IsEmpty());
 }
 
+/// It comes in the moment in which the agent finds the job failed, and begins to stop its workers.
+TEST(StopSignals, one_that_comes_behind_the_end_of_the_job_is_not_what_a_worker_was_told) {
+  for (const bool given_up : {false, true}) {
+    Script script = two_nodes_at_work();
+    const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
+    script.at(5s);
+    if (given_up) script.emit("a", script.agent_pid("a"), ev::job_given_up, {0});
+    script.at(6s).signal_agent("b", sim::Signal::int_);
+    script.emit("b", worker, world::events::process_signalled, {agent, worker, 15, 1});
+    script.emit("b", agent, ev::agent_signalled, {2, "running"});
+    EXPECT_EQ(witnesses(script.finish(false), kStopSignals).empty(), given_up);
+  }
+}
+
 TEST(StopSignals, a_restart_tells_a_worker_once) {
   Script script = two_nodes_at_work();
   const std::int64_t agent = script.agent_pid("b"), worker = script.worker_pid("b", 0);
