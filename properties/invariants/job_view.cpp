@@ -132,6 +132,7 @@ void JobView::on_fault(const sim::Event& event) {
   ledger_.begin(fault, kind, target, event.at, sim::Duration(event.field("for").number()),
                 [this](std::string_view name) { return node_called(name); });
   stop_leases(event.at);
+  if (kind == "etcd_expiry") forget_leases();
 }
 
 void JobView::on_fault_felt(const sim::Event& event) {

@@ -136,7 +136,7 @@ struct Round {
   std::int64_t current_members = 0;   ///< of those, members still
   std::int64_t leaving_members = 0;   ///< of these, those that stop their workers for good
   std::set<std::int64_t> in_barrier;  ///< ranks of the agents that entered its exit barrier
-  std::set<AgentId> earlier;          ///< members when the present store came
+  std::set<AgentId> earlier;          ///< members when the store forgot the round
   std::set<AgentId> replaced;  ///< of those: another group has the round there, and they none
   AgentId first = kNoAgent;    ///< the member with rank 0
 };
@@ -270,6 +270,8 @@ class JobView {
   void on_fault(const sim::Event& event);
   void on_fault_felt(const sim::Event& event);
   void begin_anew(AgentId server);
+  const std::set<AgentId>& forget(Round& round, std::int64_t number);
+  void forget_leases();
   void stop_leases(sim::WorldTime at);
   void on_store_serving(const sim::Event& event);
   void on_store_gone(const sim::Event& event, bool killed);

@@ -87,14 +87,29 @@ void JobView::begin_anew(AgentId server) {
     }
     for (auto& [number, round] : job.rounds) {
       round.in_barrier.clear();
-      round.earlier.clear();
-      for (const AgentId id : round.members) {
-        const Agent& member = agents_[id.value];
-        if (!member.alive() || member.round != number) continue;
-        round.earlier.insert(id);
-        if (member.stage == Stage::barrier) round.in_barrier.insert(member.rank);
+      for (const AgentId id : forget(round, number)) {
+        if (agents_[id.value].stage == Stage::barrier)
+          round.in_barrier.insert(agents_[id.value].rank);
       }
     }
+  }
+}
+
+/// Those that live are of a round that their store does not know any more: another group may take its
+/// number.
+const std::set<AgentId>& JobView::forget(Round& round, std::int64_t number) {
+  round.earlier.clear();
+  for (const AgentId id : round.members) {
+    const Agent& member = agents_[id.value];
+    if (member.alive() && member.round == number) round.earlier.insert(id);
+  }
+  return round.earlier;
+}
+
+/// A legacy etcd lets the keys of all jobs expire.
+void JobView::forget_leases() {
+  for (Job& job : jobs_) {
+    for (auto& [number, round] : job.rounds) static_cast<void>(forget(round, number));
   }
 }
 

@@ -231,6 +231,18 @@ TEST(Bounds, no_agent_has_a_seat_by_a_round_of_that_number_which_the_store_has_f
   EXPECT_THAT(witnesses(script.finish(false), "safety.bounds"), IsEmpty());
 }
 
+TEST(Bounds, no_agent_has_a_seat_by_a_round_whose_keys_have_expired) {
+  for (const bool expired : {false, true}) {
+    Script script({.max_nodes = 1});
+    script.agent_starts("a").form(0, {"a"}).agent_starts("b").at(5s);
+    if (expired) script.fault(-1, "etcd_expiry", 0s, "s");
+    script.form(0, {"b"}).at(6s).restarts("b", "worker_failure").joining("b").at(7s);
+    script.restarts("a", "membership_change");
+    const std::string found = witnesses(script.finish(false), "safety.bounds");
+    EXPECT_EQ(found.empty(), expired) << found;
+  }
+}
+
 // ---- closed_is_final
 
 TEST(ClosedIsFinal, a_round_completed_after_the_closing_breaks_it) {
