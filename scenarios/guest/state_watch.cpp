@@ -89,7 +89,11 @@ std::optional<PendingChange> StateWatch::own_seat(const RendezvousState& before,
     if (has(was, self_) == has(is, self_) && !(has(is, self_) && before.round != after.round)) {
       return std::nullopt;
     }
-    return PendingChange{has(is, self_) ? came : went, after.round, is.size(), false};
+    const bool has_come = has(is, self_);
+    // The last one that leaves a round begins the next.
+    const std::int64_t round =
+        !has_come && went == Action::remove_from_participants ? before.round : after.round;
+    return PendingChange{has_come ? came : went, round, is.size(), false};
   };
   // A node that takes a seat leaves the wait list, and so the participants come first.
   auto seat = moved(before.participants, after.participants, Action::add_to_participants,

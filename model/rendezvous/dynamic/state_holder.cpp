@@ -72,7 +72,9 @@ void StateHolder::change(Action action) {
   HOOKE_CHECK(state.round >= round, "a change takes no round back");
   HOOKE_CHECK(action != Action::mark_rendezvous_closed || state.closed,
               "a rendezvous that is marked closed is closed");
-  pending_.push_back({action, state.round, members, !was_complete && state.complete});
+  // The last one that leaves a round begins the next.
+  const std::int64_t concerned = action == Action::remove_from_participants ? round : state.round;
+  pending_.push_back({action, concerned, members, !was_complete && state.complete});
 }
 
 std::optional<bool> StateHolder::sync() {

@@ -15,7 +15,7 @@ namespace hooke::model {
 /// A change made to the local copy that is not stored yet.
 struct PendingChange {
   Action action;
-  std::int64_t round = 0;   ///< the state's round after the change
+  std::int64_t round = 0;   ///< the one that is entered, left, completed or closed
   std::size_t members = 0;  ///< size of the list that was changed, or of the participants
   bool completed = false;   ///< the change completed the round
 };

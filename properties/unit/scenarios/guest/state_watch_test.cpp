@@ -74,6 +74,13 @@ TEST(StateWatch, a_dead_node_that_is_removed) {
   EXPECT_THAT(events, Not(Contains(StartsWith("rendezvous.completed"))));
 }
 
+TEST(StateWatch, the_last_node_that_leaves_a_round_leaves_that_one) {
+  model::RendezvousState next = with({}, false);
+  next.round = 1;
+  EXPECT_THAT(events_of(stored(with({kSelf}, true)), next),
+              Contains("rendezvous.left 0/100 run_id=job round=0 participants=0"));
+}
+
 TEST(StateWatch, a_node_that_leaves_is_not_dead) {
   const auto events = events_of(stored(with({kSelf, kOther}, true)), with({kOther}, true));
   EXPECT_THAT(events, Contains("rendezvous.left 0/100 run_id=job round=0 participants=1"));
