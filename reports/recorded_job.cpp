@@ -16,12 +16,13 @@ std::string verdict_line(const Result& result, const Style& style) {
   std::size_t judged = 0;
   for (const auto& [invariant, account] : run.accounts) judged += account.judged() > 0 ? 1 : 0;
   const std::string verdict = result.good()
-                                  ? paint(style, "32", "every invariant holds")
+                                  ? paint(style, "32", "no violation found")
                                   : paint(style, "31;1",
                                           fmt::format("{} violation{}", run.violations.size(),
                                                       run.violations.size() == 1 ? "" : "s"));
-  return fmt::format("{} ({} invariants had something to judge; {} events, {} rounds, {})\n",
-                     verdict, judged, grouped(run.events), run.rounds, short_time(run.world_time));
+  return fmt::format("{}: {} invariants had something to judge ({} events, {} round{}, {})\n",
+                     verdict, judged, grouped(run.events), run.rounds, run.rounds == 1 ? "" : "s",
+                     short_time(run.world_time));
 }
 
 }  // namespace

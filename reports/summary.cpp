@@ -230,12 +230,20 @@ std::string explanation(const Result& result, const Style& style, bool expected_
   add_difference(out, run);
   if (!result.conclusive()) out.add("33", "inconclusive", run.inconclusive);
   add_unmet_expectations(out, run, expected_too);
+  std::vector<std::string> as_expected;
   for (const Finding& finding : findings_of(run)) {
     const bool unexpected = finding.weight == Weight::unexpected;
     const bool unavoidable = !finding.limit.empty();
-    if (!unexpected && result.good() && !expected_too && !(alone && unavoidable)) continue;
-    out.add(unexpected ? "31" : "33", head_of(finding), finding.first.witness);
+    if (!unexpected && result.good() && !expected_too && !(alone && unavoidable)) {
+      as_expected.push_back(finding.invariant);
+    } else {
+      out.add(unexpected ? "31" : "33", head_of(finding), finding.first.witness);
+    }
   }
+  if (alone && !as_expected.empty())
+    out.add("33", "violated, as the scenario expects; --explain says how", joined(as_expected));
+  if (alone && result.must_fail && result.good())
+    out.add("32", "passed", "because it failed: this scenario must");
   for (const TimelineNote& note : timeline_notes(run)) out.add("33", note.entry, note.text);
   if (!run.logs.empty()) out.add("0", "what its processes wrote is in", run.logs);
   if (out.text().empty() && !alone) return "";

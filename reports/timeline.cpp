@@ -49,8 +49,9 @@ struct Phrase {
 std::string rendezvous_phrase(const sim::Event& event) {
   if (event.type == &ev::rendezvous_joining) return "wants to join";
   if (event.type == &ev::rendezvous_added) {
-    return fmt::format("enters {} of round {} ({})", txt(event, "list"), num(event, "round"),
-                       num(event, "size"));
+    // A job's logs do not tell how many are in a list.
+    const std::string size = num(event, "size") > 0 ? fmt::format(" ({})", num(event, "size")) : "";
+    return fmt::format("enters {} of round {}{}", txt(event, "list"), num(event, "round"), size);
   }
   if (event.type == &ev::rendezvous_completed) {
     return fmt::format("completes round {} with {}", num(event, "round"),
@@ -81,7 +82,7 @@ std::string agent_phrase(const sim::Event& event) {
   if (event.type == &ev::agent_finished) {
     return fmt::format("agent {} (exit {})", txt(event, "outcome"), num(event, "exit_code"));
   }
-  if (event.type == &ev::agent_signalled) return "got " + signal_text(num(event, "signal"));
+  if (event.type == &ev::agent_signalled) return "ends by " + signal_text(num(event, "signal"));
   if (event.type == &ev::group_restarting) {
     return fmt::format("restarts: {}, {} left", txt(event, "cause"),
                        num(event, "remaining_restarts"));
@@ -142,6 +143,9 @@ Phrase store_phrase(const sim::Event& event) {
 
 /// Of what a node has several of: workers by their rank, processes by their pid.
 Phrase worker_phrase(const sim::Event& event) {
+  if (event.type == &ev::worker_signalled)
+    return {"sends " + signal_text(num(event, "signal")) + " to worker pid ",
+            num(event, "worker_pid"), " (" + txt(event, "reason") + ")"};
   if (event.type == &ev::worker_started)
     return {"worker rank ", num(event, "rank"),
             fmt::format(" of {} starts", num(event, "world_size"))};
@@ -159,8 +163,9 @@ Phrase worker_phrase(const sim::Event& event) {
 }
 
 std::string world_phrase(const sim::Event& event, const FaultWords& faults) {
-  if (event.type == &wev::node_crashed) return "*** the machine crashes ***";
-  if (event.type == &wev::node_restarted) return "*** the machine is up again ***";
+  if (event.type == &wev::node_crashed) return "*** " + txt(event, "name") + ": machine crashes";
+  if (event.type == &wev::node_restarted)
+    return "*** " + txt(event, "name") + ": machine is up again";
   if (event.type == &wev::fiber_held_up) {
     return fmt::format("*** {} is held up for {} ms", txt(event, "fiber"),
                        num(event, "span") / 1'000'000);

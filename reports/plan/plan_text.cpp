@@ -83,11 +83,25 @@ std::string cost_text(EpisodeKind kind, const std::vector<Episode>& episodes, co
   return paint(style, "31;1", what) + how_often;
 }
 
+/// What the figures below hold for, where a start of so many nodes was not seen to its end.
+std::string not_known(const PlanResult& result, const PlanOptions& options, const Style& style) {
+  if (result.simulation.start_seen) return "";
+  const std::string text = fmt::format(
+      "It is not known whether {} nodes form a round: a start of all of them was not over after "
+      "--real-time-limit ({}). What follows holds if they do. With --real-time-limit 15m the start "
+      "may be seen to its end.",
+      grouped(static_cast<std::uint64_t>(result.plan.nodes)),
+      span_text(options.simulation.start_of_all_max));
+  const std::size_t width = std::max<std::size_t>(style.width, 40) - 1;
+  return paint(style, "33;1", wrap(text, width, "")) + "\n\n";
+}
+
 std::string head(const PlanResult& result, const PlanOptions& options, const Style& style) {
   const JobPlan& plan = result.plan;
   const Forecast& forecast = result.forecast;
   const auto days = std::chrono::duration<double, std::ratio<86'400>>(options.length).count();
-  return fmt::format(
+  return not_known(result, options, style) +
+         fmt::format(
              "{} of the time is useful training: {} nodes, {} spare{}, a node lost every {}\n",
              paint(style, "1", percent(forecast.mean)),
              grouped(static_cast<std::uint64_t>(plan.nodes)), plan.spares,
@@ -125,10 +139,6 @@ std::string episode_table(const PlanResult& result, const PlanOptions& options,
   const auto& starts = result.simulation.episodes.at(EpisodeKind::start);
   if (count_of(starts, Ending::trains) == 0) {
     out += "  so many nodes form no round: hooke bench rendezvous shows how many do\n";
-  }
-  if (!result.simulation.start_seen) {
-    out += "  " + paint(style, "33", "whether all nodes form a round was not seen") +
-           ": it takes longer than --real-time-limit allows\n";
   }
   return out;
 }

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <set>
 
+#include "model/observe/restart_events.h"
+#include "model/observe/trace_events.h"
 #include "model/observe/worker_store_events.h"
 #include "scenarios/simulated/timeline.h"
 #include "sim/world/world_events.h"
@@ -44,6 +46,21 @@ std::set<std::string> named_in(const std::string& witness, const std::vector<std
     if (words.contains(name)) out.insert(name);
   }
   return out;
+}
+
+/// The machine whose agent this takes off the lists or out of the job; empty: none.
+std::string parted_by(const sim::Event& event, const std::string& node) {
+  if (event.type == &model::events::rendezvous_evicted) {
+    // A node is called by its host, its process and a count: "b.cluster_100_0".
+    const std::string_view descriptor = event.field("descriptor").text();
+    const std::string_view host_and_process = descriptor.substr(0, descriptor.rfind('_'));
+    const std::string_view host = host_and_process.substr(0, host_and_process.rfind('_'));
+    return std::string(host.substr(0, host.find('.')));
+  }
+  const bool leaves = event.type == &model::events::rendezvous_left ||
+                      event.type == &model::events::job_given_up ||
+                      event.type == &model::events::rendezvous_closed;
+  return leaves ? node : "";
 }
 
 /// Equal lines of one node, whether or not others are between them, become one line.
@@ -151,6 +168,7 @@ void CauseRecorder::on_event(const sim::Event& event) {
     if (carried_out && event.at == last_fault_) return;
     line.late = model::events::is_late_write(event);
     if (event.node.value < node_names_.size()) line.told.node = node_names_[event.node.value];
+    line.parted = parted_by(event, line.told.node);
   }
   line.told.at = line.told.until = event.at;
   lines_.push_back(std::move(line));
@@ -200,7 +218,7 @@ CausalStory CauseRecorder::story_of(const properties::Violation& violation) cons
   }
   for (std::size_t i = 0; i < end; ++i) {
     // A late write is no cause of its reader's event: the store is between them.
-    if (lines_[i].fault || lines_[i].late) slice.insert(i);
+    if (lines_[i].fault || lines_[i].late || named.contains(lines_[i].parted)) slice.insert(i);
   }
   CausalStory story{violation.witness, violation.at, {}};
   std::vector<CauseLine> told;

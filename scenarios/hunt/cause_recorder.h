@@ -20,6 +20,8 @@ class CauseRecorder final : public kernel::TraceSink {
     CauseLine told;
     bool fault = false;  ///< the timeline did it
     bool late = false;   ///< a worker writes to a store although its round is over
+    /// What the store knows of an agent's end by it: the machine of that agent.
+    std::string parted;
   };
 
   /// `phrase` is given every event, in order; `node_names` in the order of the scenario.

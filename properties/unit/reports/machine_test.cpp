@@ -101,6 +101,24 @@ TEST(Summary, tells_each_violation_once) {
   EXPECT_THAT(text, Not(HasSubstr("expect.holds")));
 }
 
+TEST(Summary, of_one_scenario_that_passed_names_what_it_violates_as_expected) {
+  Result result = one_of_each().at(0);
+  result.run.violations = {{"liveness.exit", "the agent on node a was late", {}, {}, ""}};
+  EXPECT_EQ(explanation(result, Style{}, false), "") << "one row of many";
+  const std::string text = explanation(result, Style{}, false, true);
+  EXPECT_THAT(text, HasSubstr("violated, as the scenario expects; --explain says how\n"
+                              "          liveness.exit\n"));
+  EXPECT_THAT(text, Not(HasSubstr("was late")));
+  EXPECT_THAT(explanation(result, Style{}, true, true), HasSubstr("was late"));
+}
+
+TEST(Summary, of_a_canary_says_that_it_must_fail) {
+  Result result = one_of_each().at(1);
+  result.must_fail = true;
+  EXPECT_THAT(explanation(result, Style{}, false, true),
+              HasSubstr("passed\n          because it failed: this scenario must\n"));
+}
+
 TEST(Summary, groups_violations_by_invariant_and_unmet_expectations_beyond_a_few) {
   Result result = with_violations();
   const properties::Violation again{

@@ -268,7 +268,11 @@ TEST(Plan, says_what_to_change_and_the_same_for_the_same_seed) {
   const std::string text = plan_text(result, options, {false, 80});
   EXPECT_THAT(text, HasSubstr("a node is lost, a spare is there          the job ends after 1m1"));
   EXPECT_THAT(text, HasSubstr("TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"));
-  EXPECT_THAT(text, Not(HasSubstr("was not seen")));
+  EXPECT_THAT(text, Not(HasSubstr("not known")));
+  PlanResult unseen = result;
+  unseen.simulation.start_seen = false;
+  EXPECT_THAT(plan_text(unseen, options, {false, 80}),
+              testing::StartsWith("It is not known whether 4 nodes form a round"));
   EXPECT_EQ(plan_json(result, options), plan_json(make_plan(plan, options, count), options));
 }
 

@@ -103,6 +103,38 @@ TEST(Timeline, tells_in_one_line_of_late_writes_of_several_workers) {
               HasSubstr("0.000 s LATE, round 2 has begun: worker rank 4..6 of round 0: set k v\n"));
 }
 
+/// What node 0 tells of one event at its beginning.
+template <std::size_t N>
+std::string told(const sim::EventType& type, const std::array<sim::FieldValue, N>& fields) {
+  std::ostringstream out;
+  {
+    Timeline timeline(out, {"a"}, 80);
+    sim::Event event;
+    event.node = sim::NodeId{0};
+    event.type = &type;
+    event.fields = fields;
+    timeline.on_event(event);
+  }
+  return out.str();
+}
+
+TEST(Timeline, tells_which_signals_an_agent_sends_to_its_workers_and_why) {
+  using Fields = std::array<sim::FieldValue, 3>;
+  EXPECT_THAT(told(model::events::worker_signalled, Fields{101, 15, "stop"}),
+              HasSubstr("0.000 s sends SIGTERM to worker pid 101 (stop)\n"));
+  EXPECT_THAT(told(model::events::worker_signalled, Fields{101, 9, "grace is over"}),
+              HasSubstr("0.000 s sends SIGKILL to worker pid 101 (grace is over)\n"));
+}
+
+/// The logs of torchrun do not tell it.
+TEST(Timeline, has_no_size_of_a_list_where_it_is_not_known) {
+  using Fields = std::array<sim::FieldValue, 4>;
+  EXPECT_THAT(told(model::events::rendezvous_added, Fields{"job", 1, "wait_list", 2}),
+              HasSubstr("enters wait_list of round 1 (2)\n"));
+  EXPECT_THAT(told(model::events::rendezvous_added, Fields{"job", 1, "wait_list", 0}),
+              HasSubstr("enters wait_list of round 1\n"));
+}
+
 /// A name that reads like the number of a worker is none.
 TEST(Timeline, does_not_fold_what_only_reads_alike) {
   std::ostringstream out;

@@ -152,7 +152,7 @@ void add_judge(CLI::App& app, int& exit_code) {
       "  hooke judge node-*.jsonl --html job.html\n"
       "  hooke judge torchrun-*.log job.record\n"
       "  hooke judge run.jsonl --end 10m\n"
-      "Exit codes: 0 every invariant holds; 1 one is violated; 2 bad input.");
+      "Exit codes: 0 no violation found; 1 an invariant is violated; 2 bad input.");
   command->callback([options, &exit_code] { exit_code = judge(*options); });
   add_view(app, exit_code);
 }

@@ -245,7 +245,7 @@ void add_plan(CLI::App& app, int& exit_code) {
       "Each kind of failure is played by the protocol itself; weeks of the job are then drawn as "
       "calm between such failures.\n"
       "Examples:\n"
-      "  hooke plan --nodes 2000 --spares 4 --mtbf 5h --checkpoint 15m --join 600s --last-call "
+      "  hooke plan --nodes 256 --spares 4 --mtbf 5h --checkpoint 15m --join 600s --last-call "
       "30s\n"
       "  hooke plan --nodes 64 --min-nodes 60 --node-mtbf 90d --save 40s --json\n"
       "Exit codes: 0; 2 bad usage; 3 the harness failed.");

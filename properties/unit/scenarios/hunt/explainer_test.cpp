@@ -113,6 +113,21 @@ TEST(CausalStory, TellsOfLateWrites) {
       << "the one write of the worker that is left over";
 }
 
+TEST(CausalStory, TellsWhichOfTheNamedAgentsWasTakenForDead) {
+  Court court;
+  const Scenario scenario = library("weaknesses/paused-agent-splits-the-job");
+  const auto story =
+      causes_of_failure(scenario, court.options(scenario, "safety.one_world"), court.runner());
+  ASSERT_TRUE(story.has_value());
+  const std::vector<std::string> lines = told(*story);
+  const auto find = [&](const std::string& line) {
+    return std::find(lines.begin(), lines.end(), line) - lines.begin();
+  };
+  ASSERT_TRUE(holds(lines, "b rendezvous.evicted"));
+  EXPECT_LT(find("*** agent.pause a"), find("b rendezvous.evicted"));
+  EXPECT_LT(find("b rendezvous.evicted"), find("b group.restarting"));
+}
+
 TEST(CausalStory, TellsOfASilenceTheLastThatWasHeardOfThoseItNames) {
   Court court;
   const Scenario scenario = library("known_issues/incident-01-dead-participant");
