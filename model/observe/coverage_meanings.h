@@ -12,8 +12,7 @@ namespace hooke::model::coverage {
 
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, kAll.size()> kMeanings{{
     {kSelfEvicted,
-     "an agent that looks, as PyTorch's does not, finds itself struck off its round while it "
-     "lives"},
+     "an agent reads the shared state, and finds that its own node has been given up as dead"},
     {kCasLost, "a write of the shared state fails, because another node has written it before"},
     {kLateJoinerWaits, "a node that finds a complete round enters the wait list for the next one"},
     {kRedundancyListUsed, "a node that finds all seats taken enters the redundancy list"},

@@ -143,7 +143,7 @@ class CoreSpan {
 class Core final : public Judge {
  public:
   Core()
-      : Judge("liveness.core", "A core that is healed ends its job in bounded time.",
+      : Judge("liveness.core", "A job whose core has been healed ends in bounded time.",
               {&wev::core_healed,         &wev::process_ended,       &wev::fiber_held_up,
                &ev::agent_started,        &ev::agent_settings,       &ev::agent_finished,
                &ev::group_state,          &ev::group_restarting,     &ev::worker_started,

@@ -114,7 +114,7 @@ class PoliteDeparture final : public Judge {
  public:
   PoliteDeparture()
       : Judge("safety.polite_departure",
-              "A member that is told to go and goes costs no restart, and leaves no ghost.",
+              "A member that is told to end, and does, costs no restart and keeps no seat.",
               {&wev::process_ended, &ev::rendezvous_evicted, &ev::rendezvous_added,
                &ev::rendezvous_left, &ev::group_restarting, &ev::rendezvous_completed,
                &ev::job_given_up, &ev::heartbeat_lost, &ev::timer_killed, &ev::rendezvous_closed},

@@ -325,12 +325,11 @@ class BarrierOpens final : public Judge {
 class ExitBarrier final : public Judge {
  public:
   ExitBarrier()
-      : Judge(
-            "safety.exit_barrier",
-            "An agent passes the exit barrier behind all others, and waits for them as long as it "
-            "was told to.",
-            {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended},
-            kAsking | kOwnRank) {}
+      : Judge("safety.exit_barrier",
+              "An agent passes the exit barrier only when all others have come, or when the time "
+              "for which it is to wait is over.",
+              {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended},
+              kAsking | kOwnRank) {}
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {

@@ -88,8 +88,7 @@ class WorkerEnvironment final : public Judge {
  public:
   WorkerEnvironment()
       : Judge("safety.worker_environment",
-              "What a worker finds in its environment is what its agent agreed with the others.",
-              {}) {
+              "The environment of a worker says what its agent has agreed with the others.", {}) {
     on_agent({&ev::ranks_assigned}, &WorkerEnvironment::assigned);
     on_agent({&ev::worker_started}, &WorkerEnvironment::started);
     on({&ev::worker_environment}, &WorkerEnvironment::found);

@@ -47,7 +47,7 @@ class ExitCodeTruth final : public Judge {
  public:
   ExitCodeTruth()
       : Judge("safety.exit_code_truth",
-              "Exit code 0 exactly when the agent's part of the job is done.",
+              "An agent exits with 0 exactly when its part of the job is done.",
               {&ev::worker_started, &ev::worker_ended, &ev::exit_barrier_entered,
                &ev::agent_finished, &wev::process_ended},
               kAsking) {}
@@ -130,7 +130,7 @@ class NoEscapedError final : public Judge {
  public:
   NoEscapedError()
       : Judge("safety.no_escaped_error",
-              "No agent that takes part in a job ends of an error in its own code.",
+              "No agent that takes part in a job ends because of an error in its own code.",
               {&ev::rendezvous_joining, &ev::agent_finished}) {}
 
  private:

@@ -52,6 +52,9 @@ inline constexpr Needs kOwnErrors = 1U << 13U;
 /// The grace of a worker that is told to stop, and the wait behind SIGKILL.
 inline constexpr std::chrono::seconds kGiveUp{60};
 
+/// Whatever a fault may take.
+inline constexpr Needs kAny = ~Needs{};
+
 /// To go on by itself.
 inline constexpr Needs kItself = kRun | kClock | kDisk;
 /// To be answered by the rendezvous store.

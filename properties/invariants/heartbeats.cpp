@@ -107,8 +107,8 @@ class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
       : Judge("safety.heartbeat_safety",
-              "Only a silent worker is lost, until it beats again; a loss ends workers only by "
-              "policy.",
+              "Only a silent worker is declared lost, and only until it beats again; a loss ends "
+              "workers only where the policy says so.",
               {}) {
     on_agent({&ev::worker_signalled}, [this](auto& event, AgentId id) {
       if (losses_.any_of(id)) signals_.signalled(event, id, view());
@@ -191,7 +191,7 @@ class HeartbeatLossSeen final : public Judge {
  public:
   HeartbeatLossSeen()
       : Judge("liveness.heartbeat_loss_seen",
-              "A worker from which nothing comes any more is declared lost.",
+              "A worker that sends no heartbeat any more is declared lost.",
               {&ev::heartbeat_expected, &ev::heartbeat_received, &ev::heartbeat_lost,
                &ev::worker_ended, &ev::worker_signalled, &ev::group_restarting, &ev::agent_finished,
                &wev::process_ended, &wev::request_arrived},

@@ -7,9 +7,6 @@
 namespace hooke::properties {
 namespace {
 
-/// Whatever a fault may take.
-constexpr Needs kAny = ~Needs{};
-
 /// Broken when a worker whose program begins with the meeting ends within an answer of its start, by
 /// itself, and has not met the others: where it was sent it could not meet, or not in the way in
 /// which it was told to. With a store that its agent serves there, a worker that has not been told so
@@ -20,7 +17,8 @@ constexpr Needs kAny = ~Needs{};
 class Meeting final : public Judge {
  public:
   Meeting()
-      : Judge("safety.meeting", "Workers that begin to meet do not fail at once.",
+      : Judge("safety.meeting",
+              "A worker that joins its process group as its first step does not fail at once.",
               {&wev::process_ended, &wev::fault_injected, &wev::fault_took_effect,
                &ev::worker_initialized},
               kAny) {}

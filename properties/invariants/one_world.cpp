@@ -113,7 +113,7 @@ class OneWorld final : public Judge {
   OneWorld()
       : Judge(
             "safety.one_world",
-            "At no time do two disjoint sets of workers of one job both believe they are it.",
+            "Two separate groups of workers never run the same job at the same time.",
             {&ev::worker_started, &ev::worker_ended, &wev::process_ended, &wev::process_signalled},
             kAsking | kTasks | kKillable) {}
 

@@ -77,7 +77,7 @@ class OneWorkerPerPlace final : public Judge {
  public:
   OneWorkerPerPlace()
       : Judge("safety.one_worker_per_place",
-              "An agent starts a worker where none of its own runs any more.",
+              "An agent starts a worker at a local rank only when no worker of its own runs there.",
               {&ev::worker_started}) {}
 
  private:

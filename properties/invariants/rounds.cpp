@@ -269,7 +269,7 @@ class Eviction final : public Judge {
  public:
   Eviction()
       : Judge("safety.eviction",
-              "Only a node that is gone, or from which nothing can come, is given up as dead.",
+              "Only a node that is gone, or cannot be heard, is given up as dead.",
               {&ev::rendezvous_evicted, &ev::rendezvous_write}, kAsking | kTasks) {}
 
  private:

@@ -27,7 +27,8 @@ constexpr std::array<std::pair<std::string_view, Span>, 8> kSettings{{
 class Settings final : public Judge {
  public:
   Settings()
-      : Judge("safety.settings", "An agent goes by the spans with which it was started.",
+      : Judge("safety.settings",
+              "An agent uses the timeouts and intervals that it was started with.",
               {&ev::agent_started, &ev::agent_settings}) {}
 
  private:

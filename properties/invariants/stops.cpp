@@ -185,12 +185,11 @@ struct Orders {
 class StopSignals final : public Judge {
  public:
   StopSignals()
-      : Judge(
-            "safety.stop_signals",
-            "A worker is told to stop once, and by the signal that its agent was told to go with.",
-            {&wev::process_signalled, &wev::process_ended, &ev::worker_started, &ev::timer_killed,
-             &ev::agent_signalled, &ev::group_restarting, &ev::job_given_up, &ev::heartbeat_lost,
-             &ev::group_state}) {}
+      : Judge("safety.stop_signals",
+              "A worker is told to stop once, by the same signal that told its agent to end.",
+              {&wev::process_signalled, &wev::process_ended, &ev::worker_started, &ev::timer_killed,
+               &ev::agent_signalled, &ev::group_restarting, &ev::job_given_up, &ev::heartbeat_lost,
+               &ev::group_state}) {}
 
  private:
   static constexpr std::int64_t kKill = 9;

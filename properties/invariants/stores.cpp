@@ -281,7 +281,7 @@ class StoreLinearizable final : public Judge {
  public:
   StoreLinearizable()
       : Judge("safety.store_linearizable",
-              "What agents read and write in the rendezvous store happens in one order.",
+              "All reads and writes of the rendezvous state fit one order.",
               {&ev::rendezvous_exchanged, &ev::store_serving, &ev::store_stopped,
                &ev::etcd_misbehaved, &wev::process_ended, &wev::fault_injected},
               kContents) {}

@@ -103,9 +103,14 @@ ordered_json schema_with_words(ordered_json schema) {
 std::string words_page() {
   std::string out =
       "# Words of a timeline\n\n"
-      "Made from the table in `format/fault_words.h`; a test compares. An agent is excused only "
-      "for what a fault\nhinders (`properties/invariants/fault_effects.h`). Where a word takes "
-      "`node` and a trigger names one, `node` may\nbe left out.\n\n"
+      "Made from the table in `format/fault_words.h`; a test compares. Names in backticks are "
+      "parameters; a value in\nparentheses behind one is its default. Where a word takes `node` "
+      "and "
+      "a trigger names one, `node` may be left out.\n\n"
+      "The last column says what an agent lacks because of the fault "
+      "(`properties/invariants/fault_effects.h`). An agent\nthat is late is excused only if it "
+      "needed just that. `nothing` excuses no agent: those that live must cope with\nsuch a fault, "
+      "and an agent that is dead owes nothing.\n\n"
       "| word | what it does | parameters | worlds | hinders |\n|---|---|---|---|---|\n";
   for (const Word& word : vocabulary()) {
     out += "| `" + std::string(word.name) + "` | " + std::string(word.meaning) + " | " +

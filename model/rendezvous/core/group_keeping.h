@@ -65,8 +65,8 @@ class GroupKeeping {
   /// What was read of the rendezvous a moment ago no longer counts: the next question is put to the
   /// store. Before a decision that cannot be taken back, and after a clock may have stood still.
   virtual void look_anew() {}
-  /// What has followed the round that next_rendezvous returned, as far as the backend can
-  /// tell. What becomes of a node that is not in a round that is complete decides nothing for it.
+  /// What has followed, without this node, the round that next_rendezvous returned, as far as the
+  /// backend can tell. A later round counts as none where this node is one of its participants.
   virtual Successor successor() { return Successor::none; }
   /// By what successor() has read, nodes wait beside that round to be let in.
   [[nodiscard]] virtual bool others_wait() const { return false; }
@@ -103,8 +103,8 @@ class GroupKeeping {
   /// Serves on what this process serves to others, as long as they ask for it; a caught
   /// signal ends that. Nothing else may be called afterwards.
   virtual void linger() {}
-  /// `tell` says what the agent could not tell the others: linger() makes the call, by which that
-  /// agent is gone, with the job's store until it returns true (static).
+  /// For an agent that could not tell the others that it gives up. While linger() serves the job's
+  /// store, it calls `tell` with that store again and again, until `tell` returns true (static).
   virtual void tell_while_lingering(
       std::function<bool(const std::shared_ptr<Store>& job_store)> /*tell*/) {}
   /// What this process serves to others, for the handler of the job's next run in this process: in

@@ -13,8 +13,8 @@
 namespace hooke::model {
 
 /// Tells every write that may have been carried out, and of the reads the first that shows a state
-/// and the last. A write that this node has lost is a read. A node that is killed in a write
-/// tells nothing of it: that write expected what he told last.
+/// and the last. A write that this node has lost is a read. If the node is killed during a
+/// write, the trace has no event for it: assume that the write expected the value told last.
 class StateWitness {
  public:
   /// All three must outlive this.

@@ -299,7 +299,8 @@ TEST(CloseAuthority, what_hinders_the_closing_agent_is_told_with_it_and_nothing_
     const auto found = limits(script.finish(false), kCloseAuthority);
     return found.size() == 1 ? found.front() : "not told once";
   };
-  EXPECT_EQ(limit("dns_alias", "a", true), "a name (dns_alias)") << "it may close another's store";
+  EXPECT_EQ(limit("dns_alias", "a", true), "name resolution (dns_alias)")
+      << "it may close another's store";
   EXPECT_EQ(limit("dns_alias", "a", false), "") << "it has led no agent astray";
   EXPECT_EQ(limit("clock_freeze", "b", false), "the agent's clock (clock_freeze)");
   EXPECT_EQ(limit("clock_freeze", "a", false), "") << "the clock of another";

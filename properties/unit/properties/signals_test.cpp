@@ -223,7 +223,7 @@ TEST(SignalsTakeEffect, what_hinders_the_agent_excuses_and_the_same_fault_elsewh
   EXPECT_EQ(verdict_of_a_deaf_agent("net_partition", "b"), "broken") << "a signal needs no network";
   EXPECT_EQ(verdict_of_a_deaf_agent("service_slow", "s"), "broken");
   EXPECT_EQ(verdict_of_a_deaf_agent("process_deaf", "b pid 100"),
-            "excused by the agent's ear for signals (process_deaf)");
+            "excused by signals to the agent (process_deaf)");
   EXPECT_EQ(verdict_of_a_deaf_agent("process_deaf", "a pid 100"), "broken");
 }
 

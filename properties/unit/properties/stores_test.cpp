@@ -215,7 +215,7 @@ TEST(Bootstrap, an_agent_that_a_name_led_astray_may_have_found_another_store) {
     script.joined("a", 0, 0, 2, "a.sim:29500").joined("b", 0, 1, 2, "a.sim:29500");
     script.joined("c", 0, 1, 2, "b.sim:29500").workers_start("c");
     EXPECT_THAT(limits(script.finish(false), "safety.bootstrap"),
-                ElementsAre(kind == "dns_alias" ? "a name (dns_alias)" : ""))
+                ElementsAre(kind == "dns_alias" ? "name resolution (dns_alias)" : ""))
         << kind;
   }
 }
@@ -293,8 +293,8 @@ TEST(EnvContract, agents_that_a_name_led_apart_know_nothing_of_each_others_ranks
     worker_started(script, "b", 600, 0, size == 2 ? 0 : 1, size, 0);
     return verdict(script, "safety.env_contract");
   };
-  EXPECT_EQ(told(90s, 2), "excused by a name (dns_alias)");
-  EXPECT_EQ(told(90s, 3), "excused by a name (dns_alias)");
+  EXPECT_EQ(told(90s, 2), "excused by name resolution (dns_alias)");
+  EXPECT_EQ(told(90s, 3), "excused by name resolution (dns_alias)");
   EXPECT_EQ(told(4s, 2), "broken") << "it was over when the second one started";
 }
 

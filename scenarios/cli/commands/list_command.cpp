@@ -43,9 +43,11 @@ void add_invariants(std::vector<Entry>& out) {
   for (const auto& invariant : properties::InvariantRegistry::with_builtins().make_all()) {
     std::string text(invariant->meaning());
     std::vector<std::string> needs;
-    for (properties::Needs left = invariant->needs(); left != 0; left &= left - 1) {
+    const bool any = invariant->needs() == properties::kAny;
+    for (properties::Needs left = any ? 0 : invariant->needs(); left != 0; left &= left - 1) {
       needs.emplace_back(properties::name_of_first(left));
     }
+    if (any) text += " Excused by any fault.";
     if (!needs.empty()) text += " Excused by a fault of: " + report::joined(needs) + ".";
     out.push_back({"invariant", std::string(invariant->id()), text, ""});
   }
