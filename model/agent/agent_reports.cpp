@@ -46,10 +46,10 @@ void AgentReports::record(const Words& words) const {
   const bool of_worker = words.local_rank >= 0;
   HOOKE_CHECK(words.state[0] != '\0', "an event has a state");
   HOOKE_CHECK(!of_worker || words.local_rank < std::ssize(workers_),
-              "an event of a worker is of one that was started");
+              "the local rank of a worker's event is below the number of workers");
   HOOKE_CHECK(
       words.failure == nullptr || (of_worker && words.failure->local_rank == words.local_rank),
-      "a failure is told of the worker that failed");
+      "the failure in a worker's event has the local rank of that worker");
   const std::int64_t rank = group_.ranks.base_rank + words.local_rank;
   std::string metadata =
       R"({"group_world_size": )" +
@@ -98,10 +98,11 @@ void AgentReports::record(const Words& words) const {
 }
 
 void AgentReports::started(std::vector<sim::Pid> workers) {
-  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size, "every worker is started");
+  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size,
+              "workers() has local_world_size entries");
   HOOKE_CHECK(
       std::all_of(workers.begin(), workers.end(), [](sim::Pid worker) { return worker.value > 0; }),
-      "a worker that was started has a number");
+      "the process number of a started worker is positive");
   workers_ = std::move(workers);
   if (!records_durations(spec_.variant)) return;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) {
@@ -114,8 +115,8 @@ void AgentReports::started(std::vector<sim::Pid> workers) {
 
 void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) const {
   HOOKE_CHECK(state != WorkerState::init && state != WorkerState::unknown,
-              "workers that are looked at were started");
-  HOOKE_CHECK(remaining_restarts >= 0, "no restart is taken that is not left");
+              "the state of workers that were looked at is neither INIT nor UNKNOWN");
+  HOOKE_CHECK(remaining_restarts >= 0, "the number of remaining restarts is not negative");
   if (!metrics().wanted()) return;
   const std::string prefix = "workers." + spec_.role + ".";
   metrics().put(prefix + "remaining_restarts", remaining_restarts);
@@ -124,13 +125,13 @@ void AgentReports::looked(WorkerState state, std::int64_t remaining_restarts) co
 
 void AgentReports::ended(const RunResult& result, std::int64_t remaining_restarts,
                          sim::Duration total_run_time) const {
-  HOOKE_CHECK(total_run_time >= sim::Duration::zero(), "a run ends after its begin");
-  HOOKE_CHECK(remaining_restarts >= 0, "no restart is taken that is not left");
+  HOOKE_CHECK(total_run_time >= sim::Duration::zero(), "the total run time is not negative");
+  HOOKE_CHECK(remaining_restarts >= 0, "the number of remaining restarts is not negative");
   HOOKE_CHECK(std::ssize(result.failures) <= spec_.local_world_size,
-              "no more workers fail than there are");
+              "there are at most local_world_size failures");
   HOOKE_CHECK(result.state == WorkerState::succeeded || result.state == WorkerState::failed ||
                   result.state == WorkerState::unhealthy,
-              "a run does not end while its workers are well");
+              "a run ends in state SUCCEEDED, FAILED or UNHEALTHY");
   total_run_time_ = std::chrono::floor<std::chrono::seconds>(total_run_time).count();
   if (metrics().wanted()) {
     const std::string prefix = "workers." + spec_.role + ".";
@@ -162,7 +163,7 @@ void AgentReports::ended(const RunResult& result, std::int64_t remaining_restart
 }
 
 void AgentReports::agent(const char* state, const std::string& error) const {
-  HOOKE_CHECK(state != nullptr && state[0] != '\0', "a last word has a state");
+  HOOKE_CHECK(state != nullptr && state[0] != '\0', "the final event of an agent has a state");
   Words words;
   words.state = state;
   words.raw_error = error;
@@ -170,7 +171,7 @@ void AgentReports::agent(const char* state, const std::string& error) const {
 }
 
 void AgentReports::watchdog(const WatchdogEvent& event) const {
-  HOOKE_CHECK(!event.name.empty(), "what a watchdog tells has a name");
+  HOOKE_CHECK(!event.name.empty(), "an event of a watchdog has a name");
   if (silent()) return;
   ElasticEvent told;
   told.name = std::string(event.name);

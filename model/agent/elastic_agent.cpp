@@ -67,7 +67,7 @@ ElasticAgent::ElasticAgent(const AgentParts& parts, ElasticAgentKit kit)
       handlers_installed_(spec_.signals_caught) {
   HOOKE_CHECK(kit_.heartbeats && kit_.starts && kit_.restarts && kit_.exit_wait && kit_.membership,
               "an agent has all of its parts");
-  HOOKE_CHECK(timers_ != nullptr && kit_.context != nullptr, "an agent can start and time workers");
+  HOOKE_CHECK(timers_ != nullptr && kit_.context != nullptr, "timers and a context are given");
   if (gives_up_the_uninterruptible(spec_.variant)) {
     uninterruptible_limit_ = uninterruptible_limit(ports_.processes.environment());
   }
@@ -85,7 +85,7 @@ bool ElasticAgent::handles(sim::Signal signal) const {
 }
 
 std::optional<RunResult> ElasticAgent::run() {
-  HOOKE_CHECK(context_ == nullptr && attempt_.restart_count == 0, "an agent runs once");
+  HOOKE_CHECK(context_ == nullptr && attempt_.restart_count == 0, "run() is called only once");
   bool shut_down = false;
   std::optional<RunResult> result;
   try {
@@ -125,7 +125,7 @@ RunResult ElasticAgent::invoke_run() {
 }
 
 void ElasticAgent::sleep_until_look(bool quiet) {
-  HOOKE_CHECK(monitor_interval() > 0s, "time passes from one look to the next");
+  HOOKE_CHECK(monitor_interval() > 0s, "the monitor interval is positive");
   struct Looks final : sim::Lookout {
     explicit Looks(ElasticAgent& of) : agent(of) {}
     std::optional<sim::MonotonicTime> sleeps_on() override {
@@ -148,7 +148,7 @@ bool ElasticAgent::would_see_nothing() {
 
 std::optional<RunResult> ElasticAgent::look_at_the_others() {
   HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
-              "the others are looked at while the workers here run");
+              "the group's state is HEALTHY or UNHEALTHY when the agent looks at the others");
   reports_.looked(group_.state, kit_.restarts->remaining());
   const char* const cause = kit_.membership->cause_to_restart();
   check_signals(ports_);
@@ -159,14 +159,14 @@ std::optional<RunResult> ElasticAgent::look_at_the_others() {
 void ElasticAgent::follow(const char* cause) {
   if (cause == nullptr) return;
   ++attempt_.incarnation;
-  HOOKE_CHECK(attempt_.incarnation > 0, "incarnations are counted upward");
+  HOOKE_CHECK(attempt_.incarnation > 0, "the incarnation of a started group is positive");
   restart_workers(cause);
 }
 
 bool ElasticAgent::goes_on_after(RunResult& result) {
-  HOOKE_CHECK(context_ != nullptr, "workers that were started have a result");
-  HOOKE_CHECK(result.state != WorkerState::healthy, "workers that are healthy go on by themselves");
-  HOOKE_CHECK(result.failed() == !result.failures.empty(), "a group fails by its workers");
+  HOOKE_CHECK(context_ != nullptr, "a group that has a result has a process context");
+  HOOKE_CHECK(result.state != WorkerState::healthy, "the result is not HEALTHY");
+  HOOKE_CHECK(result.failed() == !result.failures.empty(), "failed() agrees with failures");
   const std::int64_t before = kit_.restarts->remaining();  // of this failure
   const bool silent = result.state == WorkerState::unhealthy && !silent_.empty();
   if (silent) result.failures = silent_workers();
@@ -203,7 +203,7 @@ void ElasticAgent::give_up(RunResult& result, bool silent) {
     result.state = WorkerState::failed;
     result.failures = silent_workers();
   }
-  HOOKE_CHECK(result.state != WorkerState::succeeded, "workers that succeeded are not given up");
+  HOOKE_CHECK(result.state != WorkerState::succeeded, "the result has not SUCCEEDED");
   enter(WorkerState::failed);  // the group; an UNHEALTHY result counts as success
   tell_done();
   if (waits_for_others_after_a_failure(spec_.variant))
@@ -232,11 +232,11 @@ bool ElasticAgent::finish(RunResult& result) {
 }
 
 std::optional<RunResult> ElasticAgent::monitor() {
-  HOOKE_CHECK(context_ != nullptr, "only started workers are watched");
+  HOOKE_CHECK(context_ != nullptr, "workers that are watched have a process context");
   std::optional<ProcessesResult> ended =
       kit_.core->policy.restarts_single_workers() ? context_->poll_each() : context_->poll();
   HOOKE_CHECK(!ended || std::ssize(ended->failures) <= spec_.local_world_size,
-              "no more workers fail than there are");
+              "there are at most local_world_size failures");
   if (!ended && uninterruptible_limit_ && context_->is_stuck_for(*uninterruptible_limit_)) {
     silent_.clear();
     // Workers started anew beside it would need what it holds on to (a GPU, a port).
@@ -251,8 +251,8 @@ std::optional<RunResult> ElasticAgent::monitor() {
 
 std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
   silent_ = kit_.heartbeats->look(*context_);
-  HOOKE_CHECK(std::ssize(silent_) <= spec_.local_world_size, "a worker is silent once");
-  HOOKE_CHECK(silent_.empty() || kit_.heartbeats->listens(), "silence is that of a listener");
+  HOOKE_CHECK(std::ssize(silent_) <= spec_.local_world_size, "each silent worker is listed once");
+  HOOKE_CHECK(silent_.empty() || kit_.heartbeats->listens(), "heartbeats are listened to");
   if (!silent_.empty() && kit_.heartbeats->policy() != HeartbeatPolicy::mark) {
     return RunResult{WorkerState::unhealthy, {}};
   }
@@ -261,12 +261,11 @@ std::optional<RunResult> ElasticAgent::look_at_heartbeats() {
 }
 
 ProcessFailures ElasticAgent::silent_workers() const {
-  HOOKE_CHECK(context_ != nullptr, "workers that are silent were started");
+  HOOKE_CHECK(context_ != nullptr, "silent workers have a process context");
   ProcessFailures out;
   for (const auto& [local_rank, silence] : silent_) {
-    HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size,
-                "a worker is of this agent");
-    HOOKE_CHECK(silence >= 0s, "a silence has begun");
+    HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "local_rank is in range");
+    HOOKE_CHECK(silence >= 0s, "the length of the silence is not negative");
     const auto index = static_cast<std::size_t>(local_rank);
     ProcessFailure failure;
     failure.local_rank = local_rank;
@@ -287,7 +286,7 @@ ProcessFailures ElasticAgent::silent_workers() const {
 
 void ElasticAgent::initialize_workers() {
   HOOKE_CHECK(group_.state == WorkerState::init || group_.state == WorkerState::stopped,
-              "workers are started when those before them have been stopped");
+              "the group's state is INIT or STOPPED when workers are started");
   const Metrics& metrics = reports_.metrics();
   metrics.profile("SimpleElasticAgent._initialize_workers", [&] {
     reports_.restarts(attempt_.restart_count);
@@ -312,13 +311,12 @@ void ElasticAgent::pause(sim::Duration delay) {
 /// One restart of the budget for all that had failed at this look. The rendezvous is not asked:
 /// the places in it stay taken, and no other agent has to know.
 void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration delay) {
-  HOOKE_CHECK(!failures.empty(), "a worker that failed is restarted");
+  HOOKE_CHECK(!failures.empty(), "a restart of single workers is given at least one failure");
   HOOKE_CHECK(context_ != nullptr && group_.state == WorkerState::unhealthy,
-              "a group is not well until its failed workers are restarted");
-  HOOKE_CHECK(kit_.core->policy.restarts_single_workers(), "a group is restarted as a whole");
-  HOOKE_CHECK(kit_.restarts->remaining() >= 0, "no restart is taken that is not left");
-  HOOKE_CHECK(std::ssize(failures) <= spec_.local_world_size,
-              "a worker is restarted in its own place, and once");
+              "the group is UNHEALTHY and has a process context when single workers are restarted");
+  HOOKE_CHECK(kit_.core->policy.restarts_single_workers(), "the policy restarts single workers");
+  HOOKE_CHECK(kit_.restarts->remaining() >= 0, "the number of remaining restarts is not negative");
+  HOOKE_CHECK(std::ssize(failures) <= spec_.local_world_size, "each worker is restarted once");
   ++attempt_.restart_count;
   reports_.restarts(attempt_.restart_count);
   for (const ProcessFailure& failure : failures) {
@@ -335,7 +333,7 @@ void ElasticAgent::restart_failed(const ProcessFailures& failures, sim::Duration
 }
 
 void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
-  HOOKE_CHECK(context_ != nullptr, "workers that were started are restarted");
+  HOOKE_CHECK(context_ != nullptr, "workers that are restarted have a process context");
   ports_.trace.emit(events::group_restarting, {cause, kit_.restarts->remaining(), group_.round});
   reports_.metrics().profile("SimpleElasticAgent._restart_workers", [&] {
     reports_.metrics().profile("LocalElasticAgent._stop_workers", [&] { stop_workers(); });
@@ -351,14 +349,14 @@ void ElasticAgent::restart_workers(const char* cause, sim::Duration delay) {
 
 bool ElasticAgent::restart_group(const char* cause, sim::Duration delay) {
   HOOKE_CHECK(attempt_.restart_count >= 0 && attempt_.incarnation >= 0,
-              "starts are counted upward");
+              "the restart count and the incarnation are not negative");
   restart_workers(cause, delay);
   return true;
 }
 
 std::string_view ElasticAgent::exit_barrier() {
   HOOKE_CHECK(group_.state == WorkerState::succeeded || group_.state == WorkerState::failed,
-              "the others are waited for when the work here is over");
+              "the group's state is SUCCEEDED or FAILED at the exit barrier");
   try {
     ports_.fault_point.reach("agent.exit_barrier");
   } catch (const std::exception&) {
@@ -372,7 +370,7 @@ std::string_view ElasticAgent::exit_barrier() {
 void ElasticAgent::shutdown(sim::Signal signal, sim::Duration grace,
                             const std::function<void()>& meanwhile) {
   ports_.fault_point.reach("agent.stopping");
-  HOOKE_CHECK(grace >= 0s, "a grace does not end before it begins");
+  HOOKE_CHECK(grace >= 0s, "the grace period is not negative");
   before_stopping();
   stop_timers();  // before the workers: what they still guard has no server then
   health_check_.stop();

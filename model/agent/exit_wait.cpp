@@ -10,7 +10,8 @@
 namespace hooke::model {
 
 std::string_view ExitWait::wait() {
-  HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
+  HOOKE_CHECK(core_.group.store != nullptr,
+              "the group has a store when the agent waits at the exit barrier");
   const std::string run_id = core_.handler.get_run_id();
   const std::int64_t round = core_.group.round;
   core_.ports.trace.emit(events::exit_barrier_entered,
@@ -18,8 +19,8 @@ std::string_view ExitWait::wait() {
   const sim::MonotonicTime begin = core_.ports.clock.monotonic_now();
   const auto left = [&](std::string_view result) {
     const sim::Duration waited = core_.ports.clock.monotonic_now() - begin;
-    HOOKE_CHECK(waited >= sim::Duration::zero(), "a monotonic clock goes forward");
-    HOOKE_CHECK(!result.empty(), "a wait ends in one way or another");
+    HOOKE_CHECK(waited >= sim::Duration::zero(), "the elapsed monotonic time is not negative");
+    HOOKE_CHECK(!result.empty(), "the result of the exit barrier's wait has a name");
     core_.ports.trace.emit(events::exit_barrier_left, {run_id, round, result, waited});
     return result;
   };
@@ -60,8 +61,9 @@ sim::Duration ExitWait::longest() const {
 
 std::string_view ExitWait::meet() {
   Store& store = *core_.group.store;
-  HOOKE_CHECK(size() >= 1, "an agent that waits is one of those that are waited for");
-  HOOKE_CHECK(longest() >= sim::Duration::zero(), "the others are waited for until a later time");
+  HOOKE_CHECK(size() >= 1, "the size of the exit barrier is at least 1");
+  HOOKE_CHECK(longest() >= sim::Duration::zero(),
+              "the longest wait at the exit barrier is not negative");
   if (counts_in_barriers(core_.spec.variant)) {
     barrier(store, size(), kTerminalState, longest());
   } else {

@@ -74,7 +74,7 @@ void ElasticAgent::take_place(RendezvousInfo info) {
     group_.master =
         build_store_info(ports_, info.rank, *group_.store, given.master_addr, given.master_port);
   } else {
-    HOOKE_CHECK(info.bootstrap.has_value(), "the rendezvous says where the workers meet");
+    HOOKE_CHECK(info.bootstrap.has_value(), "the rendezvous has the address of the workers' store");
     group_.master = *info.bootstrap;
   }
 }
@@ -88,19 +88,19 @@ std::vector<WorkerStart> ElasticAgent::worker_starts() {
   }
   kit_.heartbeats->start(ranks);
   HOOKE_CHECK(kit_.heartbeats->listens() == spec_.heartbeats.has_value(),
-              "workers that are asked to beat are listened to");
+              "the agent listens to heartbeats exactly when the settings ask for them");
   kit_.heartbeats->share(group_);
   return kit_.starts->all(attempt_);
 }
 
 void ElasticAgent::start_workers() {
-  HOOKE_CHECK(group_.store != nullptr, "workers are started in a round that was joined");
+  HOOKE_CHECK(group_.store != nullptr, "the group has a store when workers are started");
   // These releases ask the store a second time
   // (local_elastic_agent.py:LocalElasticAgent._start_workers).
   if (!rendezvous_says_where_workers_meet(spec_.variant))
     group_.master = read_store_info(*group_.store);
   context_ = kit_.context(ports_, launcher_, spec_, worker_starts());
-  HOOKE_CHECK(context_ != nullptr, "workers are started in a context");
+  HOOKE_CHECK(context_ != nullptr, "start_workers() has made a process context");
   silent_since_.reset();
   health_check_.start([this] {
     if (silent_since_) return *silent_since_;
@@ -115,7 +115,7 @@ void ElasticAgent::start_workers() {
 }
 
 void ElasticAgent::tell_started(std::int64_t local_rank) const {
-  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "a worker is of this agent");
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "local_rank is in range");
   const std::string master =
       group_.master.master_addr + ":" + std::to_string(group_.master.master_port);
   ports_.trace.emit(events::worker_started,
@@ -128,7 +128,7 @@ void ElasticAgent::tell_started(std::int64_t local_rank) const {
 void ElasticAgent::enter(WorkerState state) {
   const WorkerState before = std::exchange(group_.state, state);
   if (before == state) return;
-  HOOKE_CHECK(may_follow(before, state), "a group goes from one state to one that may follow");
+  HOOKE_CHECK(may_follow(before, state), "this change of the group's state is allowed");
   ports_.trace.emit(events::group_state, {to_string(state), attempt_.restart_count});
 }
 

@@ -15,7 +15,8 @@ constexpr sim::Duration kAliveWithin = std::chrono::seconds(60);
 }  // namespace
 
 void HealthCheck::start(std::function<sim::WallTime()> last_alive) {
-  HOOKE_CHECK(last_alive != nullptr, "a health check knows when there was progress");
+  HOOKE_CHECK(last_alive != nullptr,
+              "a health check has a function that tells the time of the last progress");
   const auto& environment = ports_.processes.environment();
   const auto variable = environment.find("TORCHELASTIC_HEALTH_CHECK_PORT");
   if (variable == environment.end()) return;

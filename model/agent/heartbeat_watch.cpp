@@ -41,7 +41,7 @@ std::string HeartbeatWatch::new_incarnation() const {
 void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   if (!plan_) return;
   const std::string incarnation = new_incarnation();
-  HOOKE_CHECK(!ranks.empty(), "heartbeats are those of workers");
+  HOOKE_CHECK(!ranks.empty(), "heartbeats are watched for at least one worker");
   ranks_ = ranks;
   names_.clear();
   for (const std::int64_t rank : ranks) names_.push_back(name_of(rank, incarnation));
@@ -49,21 +49,22 @@ void HeartbeatWatch::start(const std::vector<std::int64_t>& ranks) {
   stop();  // gives the port back first
   server_ = std::make_unique<HeartbeatServer>(
       ports_, plan_->port, make_table({plan_->deadline, plan_->first_beat, looks_}));
-  HOOKE_CHECK(server_->port().value != 0, "workers are told a port that can be reached");
-  HOOKE_CHECK(exchange_ == nullptr, "what peers were told went with the start before");
+  HOOKE_CHECK(server_->port().value != 0, "the port of the heartbeat server is not 0");
+  HOOKE_CHECK(exchange_ == nullptr, "the peer exchange of the former start has ended");
   for (const std::string& name : names_) server_->expect(name);
 }
 
 void HeartbeatWatch::share(const WorkerGroup& group) {
   if (server_ == nullptr || !plan_->peers) return;
-  HOOKE_CHECK(group.store != nullptr, "peers tell each other in the store of their round");
-  HOOKE_CHECK(exchange_ == nullptr, "the workers of one start belong to one group");
+  HOOKE_CHECK(group.store != nullptr, "the group has a store when peers exchange");
+  HOOKE_CHECK(exchange_ == nullptr, "a start of workers makes one peer exchange");
   exchange_ = std::make_unique<PeerExchange>(ports_, group, plan_->interval, plan_->deadline);
   server_->answer_with([this] { return encode_peers(exchange_->lives()); });
 }
 
 WorkerLives HeartbeatWatch::own_lives(const ProcessContext& workers) const {
-  HOOKE_CHECK(server_ != nullptr, "the lives of workers are those that their beats tell of");
+  HOOKE_CHECK(server_ != nullptr,
+              "the heartbeat server exists when it is asked for lives of workers");
   WorkerLives out;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     out.push_back(workers.status(i) ? WorkerLife::ended : server_->life(names_[i]));
@@ -74,8 +75,9 @@ WorkerLives HeartbeatWatch::own_lives(const ProcessContext& workers) const {
 void HeartbeatWatch::start_again(std::int64_t local_rank) {
   if (server_ == nullptr) return;
   const auto index = static_cast<std::size_t>(local_rank);
-  HOOKE_CHECK(index < names_.size(), "a worker is started again in its own place");
-  HOOKE_CHECK(local_rank >= 0 && ranks_.size() == names_.size(), "each name is that of a rank");
+  HOOKE_CHECK(index < names_.size(), "the index of a worker that is started again has a name");
+  HOOKE_CHECK(local_rank >= 0 && ranks_.size() == names_.size(),
+              "there are as many names of workers as ranks");
   server_->forget(names_.at(index));
   names_[index] = name_of(ranks_[index], new_incarnation());
   server_->expect(names_[index]);
@@ -96,8 +98,8 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
                                        ? "localhost:" + std::to_string(server_->port().value)
                                        : plan_->address;
   HOOKE_CHECK(0 <= local_rank && local_rank < std::ssize(names_),
-              "a worker that is told has a name");
-  HOOKE_CHECK(server_->port().value != 0, "a worker is told a port that can be reached");
+              "the local rank of a worker has a name");
+  HOOKE_CHECK(server_->port().value != 0, "the port of the heartbeat server is not 0");
   environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
   environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
   environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
@@ -112,8 +114,8 @@ void HeartbeatWatch::announce(const ProcessContext& workers) const {
 void HeartbeatWatch::announce(const ProcessContext& workers, std::int64_t local_rank) const {
   if (server_ == nullptr) return;
   const auto i = static_cast<std::size_t>(local_rank);
-  HOOKE_CHECK(i < names_.size(), "a worker that is announced has a name");
-  HOOKE_CHECK(names_.size() == ranks_.size(), "each name is that of a rank");
+  HOOKE_CHECK(i < names_.size(), "the index of a worker that is announced has a name");
+  HOOKE_CHECK(names_.size() == ranks_.size(), "there are as many names of workers as ranks");
   ports_.trace.emit(events::heartbeat_expected,
                     {names_[i], workers.pid(i).value, ranks_[i], plan_->deadline,
                      plan_->first_beat.value_or(sim::Duration(-1)), to_string(plan_->policy)});
@@ -133,7 +135,7 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
     const ProcessContext& workers) {
   std::vector<std::pair<std::int64_t, sim::Duration>> out;
   if (server_ == nullptr) return out;
-  HOOKE_CHECK(plan_.has_value(), "heartbeats are served by a plan");
+  HOOKE_CHECK(plan_.has_value(), "the settings of heartbeats are there when heartbeats are served");
   forget_ended(workers);
   const std::vector<SilentWorker> silent = server_->look();
   if (exchange_ != nullptr) exchange_->exchange(own_lives(workers));
@@ -142,7 +144,7 @@ std::vector<std::pair<std::int64_t, sim::Duration>> HeartbeatWatch::look(
       if (each.worker == names_[i]) out.emplace_back(static_cast<std::int64_t>(i), each.silent);
     }
   }
-  HOOKE_CHECK(out.size() == silent.size(), "only workers of this start are listened to");
+  HOOKE_CHECK(out.size() == silent.size(), "each silent worker is one of this start");
   return out;
 }
 

@@ -34,15 +34,16 @@ PeerExchange::PeerExchange(sim::Ports& ports, const WorkerGroup& group, sim::Dur
       lives_(
           static_cast<std::size_t>(std::clamp<std::int64_t>(group.ranks.world_size, 0, kPeersMax)),
           WorkerLife::unknown) {
-  HOOKE_CHECK(store_ != nullptr, "agents tell each other in the store of their round");
-  HOOKE_CHECK(interval_ < deadline_, "an agent tells more often than it is missed");
+  HOOKE_CHECK(store_ != nullptr, "a peer exchange has a store");
+  HOOKE_CHECK(interval_ < deadline_,
+              "the interval of the peer exchange is shorter than its deadline");
   for (std::int64_t rank = 0; rank < group.group_world_size; ++rank) {
     if (rank != group.group_rank) peers_.push_back({key_of_agent(rank), {}, std::nullopt});
   }
 }
 
 void PeerExchange::exchange(const WorkerLives& own) {
-  HOOKE_CHECK(!own.empty(), "an agent tells of its workers");
+  HOOKE_CHECK(!own.empty(), "an agent publishes the life of at least one worker");
   put(base_rank_, own);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
   if (peers_.empty() || (latest_ && now - *latest_ < interval_)) return;
@@ -58,9 +59,10 @@ void PeerExchange::exchange(const WorkerLives& own) {
     latest_ = ports_.clock.monotonic_now() + deadline_ - interval_;
   }
   for (Peer& peer : peers_) {
-    HOOKE_CHECK(peer.heard.has_value() || peer.told.lives.empty(), "what is known was heard");
+    HOOKE_CHECK(peer.heard.has_value() || peer.told.lives.empty(),
+                "a peer with known lives was heard from");
     HOOKE_CHECK(!peer.heard || *peer.heard <= ports_.clock.monotonic_now(),
-                "what was heard was heard before");
+                "the time of the last news is not in the future");
     if (!peer.heard || ports_.clock.monotonic_now() - *peer.heard <= deadline_) continue;
     WorkerLives silent = peer.told.lives;
     std::replace(silent.begin(), silent.end(), WorkerLife::alive, WorkerLife::silent);
@@ -82,7 +84,7 @@ void PeerExchange::ask() {
   }
   if (keys.empty()) return;
   const std::vector<Value> values = store_->multi_get(keys);
-  HOOKE_CHECK(values.size() == known.size(), "a store has a value for each key that was asked for");
+  HOOKE_CHECK(values.size() == known.size(), "the store gave as many values as it was asked for");
   for (std::size_t i = 0; i < known.size(); ++i) take(*known[i], values.at(i).bytes());
 }
 
@@ -94,7 +96,7 @@ void PeerExchange::look_for_new_ones() {
     ++looked_for;
     if (store_->check({peer.key})) take(peer, store_->get(peer.key).bytes());
   }
-  HOOKE_CHECK(looked_for <= kLookedForMax, "a look is for a few agents at once");
+  HOOKE_CHECK(looked_for <= kLookedForMax, "one look asks for at most kLookedForMax agents");
 }
 
 void PeerExchange::take(Peer& peer, const std::string& text) {

@@ -75,7 +75,7 @@ RankAssignment exchange_2_x(const WorkerSpec& spec, Store& store, std::int64_t g
     for (std::int64_t i = 0; i < group_world_size; ++i)
       keys.push_back(kRoleInfo + std::to_string(i));
     const std::vector<RankAssignment> ranks = assign_ranks(parse_all(store.multi_get(keys)));
-    HOOKE_CHECK(ranks.size() == keys.size(), "each agent of a round has its ranks");
+    HOOKE_CHECK(ranks.size() == keys.size(), "there are ranks for every agent of the round");
     std::vector<std::pair<std::string, Value>> items;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       items.emplace_back(kAssigned + std::to_string(i), Value(assignment_text(ranks[i])));
@@ -95,7 +95,7 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
     role_sizes[agent.role] += agent.local_world_size;
   }
   std::map<std::string, std::int64_t> role_next;
-  HOOKE_CHECK(role_sizes.size() <= agents.size(), "an agent has one role");
+  HOOKE_CHECK(role_sizes.size() <= agents.size(), "there are at most as many roles as agents");
   std::vector<RankAssignment> out;
   out.reserve(agents.size());
   std::int64_t next = 0;
@@ -104,16 +104,17 @@ std::vector<RankAssignment> assign_ranks(const std::vector<RoleInfo>& agents) {
     next += agent.local_world_size;
     role_next[agent.role] += agent.local_world_size;
   }
-  HOOKE_CHECK(next == world_size && role_next == role_sizes, "every rank is given, and given once");
-  HOOKE_CHECK(out.size() == agents.size(), "each agent of a round has its ranks");
+  HOOKE_CHECK(next == world_size && role_next == role_sizes,
+              "the ranks that were given add up to the world size and to each role's size");
+  HOOKE_CHECK(out.size() == agents.size(), "there are ranks for every agent of the round");
   return out;
 }
 
 RankAssignment exchange_ranks(const WorkerSpec& spec, Store& store, std::int64_t group_rank,
                               std::int64_t group_world_size) {
   const std::int64_t local = spec.local_world_size;
-  HOOKE_CHECK(local > 0, "an agent has workers");
-  HOOKE_CHECK(group_world_size >= 1, "a round has the agent that is in it");
+  HOOKE_CHECK(local > 0, "the number of an agent's local workers is positive");
+  HOOKE_CHECK(group_world_size >= 1, "the group world size is at least 1");
   if (!counts_in_barriers(spec.variant)) {
     const std::vector<Value> infos =
         synchronize_1_13(store, Value(role_info_text(spec, group_rank)), group_rank,

@@ -8,11 +8,11 @@ namespace {
 class OwnBudget final : public RestartBudget {
  public:
   explicit OwnBudget(std::int64_t max_restarts) : remaining_(max_restarts) {
-    HOOKE_CHECK(max_restarts >= 0, "the settings are validated");
+    HOOKE_CHECK(max_restarts >= 0, "the settings have passed validation");
   }
   std::int64_t remaining(std::int64_t) override { return remaining_; }
   std::optional<std::int64_t> spend(std::int64_t) override {
-    HOOKE_CHECK(remaining_ >= 0, "no restart is taken that is not left");
+    HOOKE_CHECK(remaining_ >= 0, "the number of remaining restarts is not negative");
     if (remaining_ == 0) return std::nullopt;
     return --remaining_;
   }

@@ -17,8 +17,9 @@ struct Backoff {
   sim::Duration longest{};
 
   [[nodiscard]] sim::Duration before_restart(std::int64_t restarts) const {
-    HOOKE_CHECK(first >= 0s && longest >= 0s, "a pause does not end before it begins");
-    HOOKE_CHECK(restarts >= 0 && factor >= 1, "pauses grow from restart to restart");
+    HOOKE_CHECK(first >= 0s && longest >= 0s, "the first and the longest pause are not negative");
+    HOOKE_CHECK(restarts >= 0 && factor >= 1,
+                "the factor is at least 1, and the number of restarts is not negative");
     sim::Duration pause = std::min(first, longest);
     if (pause == 0s || factor == 1) return pause;
     for (std::int64_t i = 0; i < restarts && pause < longest; ++i) {
@@ -57,7 +58,7 @@ class Torch : public RestartPolicy {
 class BackingOff : public RestartPolicy {
  public:
   BackingOff(Backoff backoff, RestartScope scope) : backoff_(backoff), scope_(scope) {
-    HOOKE_CHECK(scope_ != RestartScope::none, "what comes after a pause is a restart");
+    HOOKE_CHECK(scope_ != RestartScope::none, "a pause is followed by a restart, not by the end");
   }
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
@@ -84,12 +85,13 @@ class FailedOnly final : public BackingOff {
 class PerWorker final : public RestartPolicy {
  public:
   explicit PerWorker(std::int64_t attempts) : attempts_(attempts) {
-    HOOKE_CHECK(attempts_ >= 1, "a worker is tried once at least");
+    HOOKE_CHECK(attempts_ >= 1, "the number of attempts is at least 1");
   }
   [[nodiscard]] RestartDecision decide(const FailedWorkers& failed) const override {
     if (failed.remaining <= 0) return {};
     for (const auto& [local_rank, times] : failed.attempts_failed) {
-      HOOKE_CHECK(local_rank >= 0 && times > 0, "a worker that is counted has failed");
+      HOOKE_CHECK(local_rank >= 0 && times > 0,
+                  "a counted failure has a local rank, and its count is positive");
       if (times < attempts_) continue;
       return {RestartScope::none, 0s,
               "worker " + std::to_string(local_rank) + " has failed in " + std::to_string(times) +
@@ -105,7 +107,7 @@ class PerWorker final : public RestartPolicy {
 class Rerun final : public Torch {
  public:
   explicit Rerun(std::int64_t runs) : runs_(runs) {
-    HOOKE_CHECK(runs_ >= 1, "a job is run once at least");
+    HOOKE_CHECK(runs_ >= 1, "the number of runs is at least 1");
   }
   [[nodiscard]] bool runs_job_again(std::int64_t runs) const override {
     HOOKE_CHECK(runs >= 1, "runs of a job are numbered from 1");

@@ -8,26 +8,26 @@
 namespace hooke::model {
 
 RestartDecision Restarts::decide(const RunResult& result, std::int64_t restart_count) {
-  HOOKE_CHECK(restart_count >= 0, "workers are started anew or not");
-  HOOKE_CHECK(allowed() >= 0, "workers are not started anew less than never");
+  HOOKE_CHECK(restart_count >= 0, "the restart count is not negative");
+  HOOKE_CHECK(allowed() >= 0, "the number of allowed restarts is not negative");
   for (const ProcessFailure& failure : result.failures) {
     HOOKE_CHECK(0 <= failure.local_rank && failure.local_rank < core_.spec.local_world_size,
-                "a worker is of this agent");
+                "local_rank is in range");
     if (!failure.stopped) ++attempts_failed_[failure.local_rank];
   }
   // The number that workers are told never passes the one that was configured for them.
   const bool own_left = restart_count < allowed();
   alone_ = result.failed() && core_.policy.restarts_single_workers();
   const std::int64_t remaining = own_left ? remaining_after(restart_count) : 0;
-  HOOKE_CHECK(remaining >= 0, "no restart is taken that is not left");
+  HOOKE_CHECK(remaining >= 0, "the number of remaining restarts is not negative");
   RestartDecision decision =
       core_.policy.decide({result.failures, attempts_failed_, restart_count, remaining});
-  HOOKE_CHECK(decision.delay >= sim::Duration::zero(), "workers are started anew after their end");
+  HOOKE_CHECK(decision.delay >= sim::Duration::zero(), "the delay of a restart is not negative");
   HOOKE_CHECK(
       decision.scope != RestartScope::failed_workers || core_.policy.restarts_single_workers(),
-      "single workers are restarted by a policy that says so");
+      "a restart of failed workers alone comes from a policy that may do so");
   if (decision.scope != RestartScope::none) {
-    HOOKE_CHECK(remaining > 0, "a restart policy grants no more than the budget has");
+    HOOKE_CHECK(remaining > 0, "a restart is granted only while restarts remain");
     if (take_one(counted_round())) return decision;
     decision = {RestartScope::none, {}, ""};
   }
@@ -53,7 +53,7 @@ std::unique_ptr<RestartBudget> Restarts::make_budget() const {
 
 RestartBudget& Restarts::budget() {
   if (budget_ == nullptr) budget_ = make_budget();
-  HOOKE_CHECK(budget_ != nullptr, "restarts are taken from a budget");
+  HOOKE_CHECK(budget_ != nullptr, "there is a restart budget");
   return *budget_;
 }
 
@@ -63,7 +63,7 @@ bool Restarts::take_one() {
 
 bool Restarts::take_one(std::int64_t round) {
   const std::optional<std::int64_t> left = budget().spend(round);
-  HOOKE_CHECK(left.value_or(0) >= 0, "no restart is taken that is not left");
+  HOOKE_CHECK(left.value_or(0) >= 0, "the number of remaining restarts is not negative");
   if (left) remaining_ = *left;
   return left.has_value();
 }

@@ -21,7 +21,7 @@ std::string device_of(const std::string& devices, std::int64_t local_rank) {
     }
   }
   const std::string entry = devices.substr(begin, devices.find(',', begin) - begin);
-  HOOKE_CHECK(entry.find(',') == std::string::npos, "an entry is one of a list");
+  HOOKE_CHECK(entry.find(',') == std::string::npos, "an entry of a list has no comma");
   const std::size_t first = entry.find_first_not_of(" \t");
   if (first == std::string::npos) return "";
   return entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
@@ -37,8 +37,8 @@ std::map<std::string, std::string> worker_environment(
     const std::map<std::string, std::string>& given, const WorkerSpec& spec,
     const WorkerGroup& group, const RendezvousHandler& handler, std::int64_t local_rank,
     std::int64_t restart_count, const std::string& error_file) {
-  HOOKE_CHECK(0 <= local_rank && local_rank < spec.local_world_size, "a worker is of this agent");
-  HOOKE_CHECK(restart_count >= 0, "restarts are counted upward");
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec.local_world_size, "local_rank is in range");
+  HOOKE_CHECK(restart_count >= 0, "the restart count is not negative");
   std::map<std::string, std::string> out = given;
   for (const auto& [name, value] : spec.environment) out[name] = value;
   const auto put = [&out](const char* name, std::int64_t number) {
@@ -63,7 +63,7 @@ std::map<std::string, std::string> worker_environment(
                                        ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
                                        : "NCCL_ASYNC_ERROR_HANDLING";
   out.try_emplace(async_errors, "1");
-  HOOKE_CHECK(spec.max_restarts >= 0, "a worker is told of restarts that may be had");
+  HOOKE_CHECK(spec.max_restarts >= 0, "max_restarts in a worker's environment is not negative");
   if (spec.virtual_local_rank) {
     const auto devices = out.find("CUDA_VISIBLE_DEVICES");
     out["CUDA_VISIBLE_DEVICES"] =

@@ -62,9 +62,9 @@ std::string make_log_directory(sim::Ports& ports) {
 void WorkerStarts::make_room(const Attempt& attempt) {
   if (directory_of(attempt) == kNowhere) return;
   if (run_directory_.empty()) make_run_directory();
-  HOOKE_CHECK(!run_directory_.empty(), "only what lies in the run's own directory is removed");
+  HOOKE_CHECK(!run_directory_.empty(), "the run has a directory of its own when files are removed");
   HOOKE_CHECK(directory_of(attempt).starts_with(run_directory_ + "/"),
-              "what is removed lies in the run's own directory");
+              "the directory that is removed is below the run's own directory");
   static_cast<void>(ports_.files.remove(directory_of(attempt)));
 }
 
@@ -75,13 +75,14 @@ void WorkerStarts::make_room_at_once() {
 void WorkerStarts::make_run_directory() {
   const std::string parent =
       spec_.logs.directory.empty() ? make_log_directory(ports_) : spec_.logs.directory;
-  HOOKE_CHECK(parent != kNowhere || !may_log_nowhere(spec_.variant), "nowhere is no directory");
-  HOOKE_CHECK(run_directory_.empty(), "an agent makes its directory once");
+  HOOKE_CHECK(parent != kNowhere || !may_log_nowhere(spec_.variant),
+              "a directory for logs is made only where logs are kept");
+  HOOKE_CHECK(run_directory_.empty(), "the run's directory has not been made before");
   const std::string drawn = drawn_for(parent);
   const std::string name =
       parent + "/" + handler_.get_run_id() + "_" + (drawn.empty() ? drawn_name(ports_) : drawn);
   const std::string above = name.substr(0, name.rfind('/'));
-  HOOKE_CHECK(name.size() > parent.size() + 1, "a directory of one's own has a name");
+  HOOKE_CHECK(name.size() > parent.size() + 1, "the run's directory has a name below its parent");
   require(ports_.files.make_directories(above), above);
   run_directory_ = make_private(ports_, name);
 }
@@ -93,7 +94,8 @@ std::string WorkerStarts::directory_of(const Attempt& attempt) const {
 
 /// A membership restart keeps the count, and so meets the files of the previous incarnation.
 std::string WorkerStarts::name_of(const Attempt& attempt) const {
-  HOOKE_CHECK(attempt.restart_count >= 0 && attempt.incarnation >= 0, "starts are counted upward");
+  HOOKE_CHECK(attempt.restart_count >= 0 && attempt.incarnation >= 0,
+              "the restart count and the incarnation are not negative");
   return "attempt_" + std::to_string(attempt.restart_count);
 }
 
@@ -104,10 +106,11 @@ std::map<std::string, std::string> WorkerStarts::environment_of(
 }
 
 std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
-  HOOKE_CHECK(attempt.restart_count >= 0, "restarts are counted upward");
+  HOOKE_CHECK(attempt.restart_count >= 0, "the restart count is not negative");
   std::vector<WorkerStart> workers;
   for (std::int64_t i = 0; i < spec_.local_world_size; ++i) workers.push_back(one(i, attempt));
-  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size, "each worker is started once");
+  HOOKE_CHECK(std::ssize(workers) == spec_.local_world_size,
+              "there are exactly local_world_size started workers");
   for (const std::string& path : filtered_logs(spec_.logs, directory_of(attempt))) {
     require(ports_.files.write(path, ""), path);  // there also when no line passes
   }
@@ -115,13 +118,14 @@ std::vector<WorkerStart> WorkerStarts::all(const Attempt& attempt) {
 }
 
 WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
-  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "a worker is of this agent");
+  HOOKE_CHECK(0 <= local_rank && local_rank < spec_.local_world_size, "local_rank is in range");
   const std::string directory = directory_of(attempt);
   WorkerStart worker;
   worker.local_rank = local_rank;
   worker.rank = group_.ranks.base_rank + local_rank;
   if (directory != kNowhere) {
-    HOOKE_CHECK(!run_directory_.empty(), "a worker's files lie in the directory of the run");
+    HOOKE_CHECK(!run_directory_.empty(),
+                "the run's directory exists when a worker's files are named");
     const std::string own_directory = directory + "/" + std::to_string(local_rank);
     require(ports_.files.make_directories(own_directory), own_directory);
     worker.error_file = own_directory + "/error.json";
@@ -135,7 +139,7 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
   for (const auto& [name, value] : timer_variables_) worker.environment[name] = value;
   if (!spec_.processors.empty()) {
     HOOKE_CHECK(std::ssize(spec_.processors) == spec_.local_world_size,
-                "each worker has processors of its own");
+                "there is a set of processors for each worker");
     worker.argv = {"numactl",
                    "--physcpubind=" + spec_.processors.at(static_cast<std::size_t>(local_rank))};
   }
@@ -143,7 +147,7 @@ WorkerStart WorkerStarts::one(std::int64_t local_rank, const Attempt& attempt) {
     worker.argv.push_back(
         substitute_macros(argument, {{"local_rank", std::to_string(local_rank)}}));
   }
-  HOOKE_CHECK(!worker.argv.empty(), "a worker has a command");
+  HOOKE_CHECK(!worker.argv.empty(), "a worker's argv is not empty");
   heartbeats_.tell(worker.environment, local_rank);
   return worker;
 }

@@ -170,9 +170,8 @@ Needs needs_of_a_member(const Job& job) {
 class ClaimsAreTrue final : public Judge {
  public:
   ClaimsAreTrue()
-      : Judge("safety.claims_are_true",
-              "What an agent reports about its workers and its job has happened.", {},
-              kClock | kContents | kNames) {
+      : Judge("safety.claims_are_true", "What an agent reports of its workers and its job is true.",
+              {}, kClock | kContents | kNames) {
     on({&wev::process_ended}, [this](auto& event) {
       if (const Process* const worker = failed_worker(event)) past_.failed(worker->owner);
       kept(closings_.ended(event.at, view().agent_of(event), view()));

@@ -12,7 +12,8 @@ namespace hooke::model {
 
 ExitBarrier::ExitBarrier(Store& store, std::int64_t rank, std::int64_t size, std::string prefix)
     : store_(store), rank_(rank), size_(size), prefix_(std::move(prefix)) {
-  HOOKE_CHECK(size_ >= 0 && !prefix_.empty(), "a barrier has a name, and no negative size");
+  HOOKE_CHECK(size_ >= 0 && !prefix_.empty(),
+              "the barrier's prefix is not empty, and its size is not negative");
 }
 
 std::string ExitBarrier::signature(std::int64_t rank) const {
@@ -20,14 +21,15 @@ std::string ExitBarrier::signature(std::int64_t rank) const {
 }
 
 bool ExitBarrier::have_come(std::int64_t first, std::int64_t end) {
-  HOOKE_CHECK(first < end && end <= size_, "some ranks of the barrier are asked for");
+  HOOKE_CHECK(first < end && end <= size_,
+              "the asked ranks are a non-empty range below the barrier's size");
   std::vector<std::string> keys;
   for (std::int64_t rank = first; rank < end; ++rank) keys.push_back(signature(rank));
   return store_.check(keys);
 }
 
 void ExitBarrier::arrive() {
-  HOOKE_CHECK(size_ >= 1, "an agent that arrives is one of those that are awaited");
+  HOOKE_CHECK(size_ >= 1, "the barrier's size is at least 1 when an agent arrives");
   store_.set(signature(rank_), Value("1"));
   try {
     store_.add(signed_count(), 1);
@@ -45,7 +47,7 @@ bool ExitBarrier::has_come() {
 
 /// Thousands of agents that each ask for all ranks at each look would be too much for their store.
 bool ExitBarrier::have_all_come() {
-  HOOKE_CHECK(size_ >= 1, "a barrier that is asked for all has some");
+  HOOKE_CHECK(size_ >= 1, "the barrier's size is at least 1 when it is asked for all");
   if (awaited_ == size_) return true;
   if (!have_come(awaited_, awaited_ + 1)) return false;
   if (++awaited_ == size_ || have_come(awaited_, size_)) {
@@ -77,7 +79,7 @@ bool ExitBarrier::has_been_passed() {
 }
 
 bool ExitBarrier::is_open(sim::Duration at_most) {
-  HOOKE_CHECK(at_most >= sim::Duration::zero(), "no wait is shorter than none");
+  HOOKE_CHECK(at_most >= sim::Duration::zero(), "the longest wait is not negative");
   try {
     store_.wait({barrier_sign(prefix_)}, at_most);
     return true;

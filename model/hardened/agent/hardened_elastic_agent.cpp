@@ -16,7 +16,7 @@ HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgent
                                            JobStanding& job, HardenedMembershipWatch& membership)
     : ElasticAgent(parts, std::move(kit)), job_(job), membership_(membership) {
   HOOKE_CHECK(&job_ == kit_.restarts.get() && &membership_ == kit_.membership.get(),
-              "an agent looks at its own parts");
+              "the agent's restarts and membership are the parts of its own kit");
   // Those at work may have begun anew in a store that came up empty.
   handler_.when_waiting([this] { job_.look_again(); });
   // Until the group is formed, the store may go, and those that have restarted may be gone already.
@@ -60,7 +60,7 @@ bool HardenedElasticAgent::form_group(bool again) try {
   ElasticAgent::rendezvous();
   handler_.group_formed();
   const sim::MonotonicTime formed = ports_.clock.monotonic_now();
-  HOOKE_CHECK(group_.store != nullptr, "a group that is formed has a store");
+  HOOKE_CHECK(group_.store != nullptr, "a formed group has a store");
   membership_.formed(formed, job_.look());
   return true;
 } catch (const RendezvousGroupLostError&) {
@@ -89,7 +89,7 @@ void HardenedElasticAgent::take_place(RendezvousInfo info) {
 
 std::optional<RunResult> HardenedElasticAgent::look_at_the_others() {
   HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
-              "the others are looked at while the workers here run");
+              "the group's state is HEALTHY or UNHEALTHY when the agent looks at the others");
   reports_.looked(group_.state, job_.remaining());
   const char* cause = nullptr;
   std::exception_ptr over;
@@ -125,7 +125,7 @@ void HardenedElasticAgent::after_stopping() {
 // ---- the ends -----------------------------------------------------------------------------------
 
 bool HardenedElasticAgent::goes_on_after(RunResult& result) {
-  HOOKE_CHECK(context_ != nullptr, "workers that were started have a result");
+  HOOKE_CHECK(context_ != nullptr, "a group that has a result has a process context");
   // An agent that cannot be ended holds on to what those started anew would need.
   const bool can_follow = result.failed() && !context_->has_abandoned();
   if (!can_follow) return ElasticAgent::goes_on_after(result);
@@ -141,7 +141,7 @@ bool HardenedElasticAgent::goes_on_after(RunResult& result) {
 }
 
 void HardenedElasticAgent::stop_for_good(RunResult& result) {
-  HOOKE_CHECK(result.state != WorkerState::succeeded, "workers that succeeded are not given up");
+  HOOKE_CHECK(result.state != WorkerState::succeeded, "the result has not SUCCEEDED");
   result.job_goes_on = handler_.successor() == Successor::complete;
   const bool told = result.job_goes_on || job_.give_up();
   ElasticAgent::stop_for_good(result);
@@ -149,9 +149,10 @@ void HardenedElasticAgent::stop_for_good(RunResult& result) {
 }
 
 bool HardenedElasticAgent::finish(RunResult& result) {
-  HOOKE_CHECK(result.state == WorkerState::succeeded, "workers that are done wait for the others");
+  HOOKE_CHECK(result.state == WorkerState::succeeded, "the result has SUCCEEDED");
   const std::string_view how = exit_barrier();
-  HOOKE_CHECK(group_.state == WorkerState::succeeded, "a group is done until it is met again");
+  HOOKE_CHECK(group_.state == WorkerState::succeeded,
+              "the group's state is SUCCEEDED until it joins another round");
   const AfterBarrier after = membership_.after_barrier(how);
   result.others_are_done = how == "passed" && after == AfterBarrier::job_done;
   result.job_goes_on = after != AfterBarrier::job_done;

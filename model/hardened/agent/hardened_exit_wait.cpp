@@ -41,8 +41,9 @@ std::string_view HardenedExitWait::meet() {
   const sim::MonotonicTime end = core_.ports.clock.monotonic_now() + longest();
   const auto left = [&] { return end - core_.ports.clock.monotonic_now(); };
   // std::clamp below needs the order of its bounds.
-  HOOKE_CHECK(look_interval() >= 0s, "one look comes after the other");
-  HOOKE_CHECK(core_.group.store != nullptr, "an agent waits at the end of a round it has joined");
+  HOOKE_CHECK(look_interval() >= 0s, "the interval between looks is not negative");
+  HOOKE_CHECK(core_.group.store != nullptr,
+              "the group has a store when the agent waits at the exit barrier");
   ExitBarrier own = barrier();
   is_taken_ = has_said_ = false;
   bool come = false;

@@ -25,15 +25,17 @@ void HardenedMembershipWatch::met() {
 }
 
 void HardenedMembershipWatch::formed(sim::MonotonicTime at, bool heard) {
-  HOOKE_CHECK(at <= core_.ports.clock.monotonic_now(), "a group is told of when it is formed");
+  HOOKE_CHECK(at <= core_.ports.clock.monotonic_now(),
+              "the time at which the group was formed is not in the future");
   heard_ = heard ? core_.ports.clock.monotonic_now() : at;
-  HOOKE_CHECK(heard_ >= at, "what is heard is heard when the group is formed, or later");
+  HOOKE_CHECK(heard_ >= at, "the time of the last news is not before the group was formed");
   silent_ = !heard;
 }
 
 /// For so long that the others must have taken this agent for dead.
 bool HardenedMembershipWatch::is_cut_off() const {
-  HOOKE_CHECK(heard_ <= core_.ports.clock.monotonic_now(), "what was heard was heard before");
+  HOOKE_CHECK(heard_ <= core_.ports.clock.monotonic_now(),
+              "the time of the last news is not in the future");
   const auto limit = core_.handler.outage_limit();
   return limit && silent_ && core_.ports.clock.monotonic_now() - heard_ >= *limit;
 }
@@ -75,7 +77,7 @@ const char* HardenedMembershipWatch::cause_to_restart() {
 /// the work of its rank was done asks at every look: the end is near.
 bool HardenedMembershipWatch::asks_the_others() const {
   const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
-  HOOKE_CHECK(asked_ <= now, "one look comes after the other");
+  HOOKE_CHECK(asked_ <= now, "the time of a look is not before the look before it");
   if (silent_ || was_done_before_) return true;
   return core_.group.round < 0 ? now - asked_ >= kStaticLook : core_.handler.may_have_news();
 }
@@ -133,7 +135,7 @@ void HardenedMembershipWatch::learn_what_was_paid() {
 
 bool HardenedMembershipWatch::is_time_to_tell() const {
   const sim::MonotonicTime now = core_.ports.clock.monotonic_now();
-  HOOKE_CHECK(told_ <= now, "one word comes after the other");
+  HOOKE_CHECK(told_ <= now, "the time of the last report is not in the future");
   return now - told_ >= kUntoldLook;
 }
 
@@ -144,7 +146,7 @@ void HardenedMembershipWatch::tell_of_the_silence() {
 }
 
 AfterBarrier HardenedMembershipWatch::after_barrier(std::string_view how_it_ended) {
-  HOOKE_CHECK(!how_it_ended.empty(), "a barrier ends in some way");
+  HOOKE_CHECK(!how_it_ended.empty(), "the way in which the barrier ended has a name");
   const bool passed = how_it_ended == "passed";
   if (how_it_ended == "others_return") return AfterBarrier::others_return;
   if (!passed && how_it_ended != "closed") return AfterBarrier::others_went_on;

@@ -56,9 +56,9 @@ class JobBudget final : public RestartBudget {
         own_(make_own_budget(max_restarts)),
         mark_(std::move(mark)),
         store_(std::move(store)) {
-    HOOKE_CHECK(store_ != nullptr, "a count for all agents is kept where all can see it");
+    HOOKE_CHECK(store_ != nullptr, "the job's restart count has a store");
     HOOKE_CHECK(max_restarts_ >= 0 && mark_.find(' ') == std::string::npos,
-                "a mark is one word of the text");
+                "the agent's mark has no blank, and max_restarts is not negative");
   }
 
   std::int64_t remaining(std::int64_t round) override {
@@ -91,7 +91,7 @@ class JobBudget final : public RestartBudget {
 
   std::optional<std::int64_t> spend(std::int64_t round) override {
     const std::optional<std::int64_t> left = take(round);
-    HOOKE_CHECK(!left || *left >= 0, "no restart is owed");
+    HOOKE_CHECK(!left || *left >= 0, "the number of restarts left is not negative");
     if (left) static_cast<void>(own_->spend(round));
     return left;
   }
@@ -109,7 +109,7 @@ class JobBudget final : public RestartBudget {
     const std::int64_t untold = untold_alone_ + std::ssize(untold_rounds_);
     const std::int64_t sum = std::min(told_.count + untold, kSpentMax);
     if (sum > known_.count) known_ = {sum, std::max(told_.round, latest_untold())};
-    HOOKE_CHECK(known_.count >= before, "a count never falls");
+    HOOKE_CHECK(known_.count >= before, "the job's restart count has not become smaller");
     return known_;
   }
   [[nodiscard]] std::int64_t latest_untold() const {
@@ -156,7 +156,7 @@ class JobBudget final : public RestartBudget {
   }
 
   [[nodiscard]] std::int64_t left_of(const Spent& spent, std::int64_t round) const {
-    HOOKE_CHECK(spent.count >= 0, "what is spent is counted upward");
+    HOOKE_CHECK(spent.count >= 0, "the number of spent restarts is not negative");
     const std::int64_t left = std::max<std::int64_t>(max_restarts_ - spent.count, 0);
     return paid(spent, round) ? left + 1 : left;
   }
@@ -168,7 +168,7 @@ class JobBudget final : public RestartBudget {
 
   std::optional<std::int64_t> take_own(std::int64_t round) {
     const std::int64_t own = own_remaining(round);
-    HOOKE_CHECK(own >= 0, "no restart is owed");
+    HOOKE_CHECK(own >= 0, "the number of restarts left is not negative");
     if (own > 0 && !paid(known_, round)) {
       if (round == kNoRound) {
         ++untold_alone_;
@@ -193,7 +193,7 @@ class JobBudget final : public RestartBudget {
           return std::nullopt;
         }
         const bool marked = round == kNoRound || untold_alone_ > 0;
-        HOOKE_CHECK(spent.count < kSpentMax, "the others read what is written");
+        HOOKE_CHECK(spent.count < kSpentMax, "the number of spent restarts is below kSpentMax");
         Value now = write(held, after(spent, round), marked ? mark_ : "");
         if (now == *written_) return max_restarts_ - latest(now).count;
         held = std::move(now);

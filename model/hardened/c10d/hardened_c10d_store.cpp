@@ -25,7 +25,8 @@ void HardenedC10dStoreCreation::adapt(TcpStoreOptions& options, bool serves) con
   const RendezvousSettings settings = dynamic_settings(parameters_);
   options.reply_timeout = std::min<sim::Duration>(
       options.reply_timeout, settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1));
-  HOOKE_CHECK(options.reply_timeout > sim::Duration::zero(), "an answer is waited for for a time");
+  HOOKE_CHECK(options.reply_timeout > sim::Duration::zero(),
+              "the time-out of an answer is positive");
   options.interruptible = true;
   options.pause = [&ports = ports_](sim::MonotonicTime until) {
     interruptible_sleep_until(ports, until);

@@ -34,8 +34,9 @@ RendezvousStoreInfo HardenedBootstrap::for_round(std::int64_t rank, Store& round
   told_in_round_ = rank == 0 || !cached_ || !told_once || told_by_ != first_;
   if (!told_in_round_) return *cached_;
   server_ = rank == 0 ? serve_anew() : nullptr;
-  HOOKE_CHECK((rank == 0) == (server_ != nullptr), "rank 0 alone serves the workers");
-  HOOKE_CHECK(server_ == nullptr || server_->port().value != 0, "a server listens at a port");
+  HOOKE_CHECK((rank == 0) == (server_ != nullptr),
+              "rank 0, and no other, has a server for the workers");
+  HOOKE_CHECK(server_ == nullptr || server_->port().value != 0, "the port of the server is not 0");
   cached_ = exchange(rank, round_store, served_port());
   told_by_ = first_;
   return *cached_;

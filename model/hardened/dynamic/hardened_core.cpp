@@ -16,7 +16,7 @@ constexpr int kDoublingsMax = 5;
 constexpr int kMuchLonger = 10;
 
 sim::Duration longest_pause(std::int64_t nodes, int lost) {
-  HOOKE_CHECK(nodes >= 1 && lost >= 1, "a node of a job has lost a write");
+  HOOKE_CHECK(nodes >= 1 && lost >= 1, "the number of nodes and of lost writes is at least 1");
   const std::int64_t many = std::int64_t{1} << std::min(lost - 1, kDoublingsMax);
   const std::int64_t most = kPollInterval / kPausePerNode;  // without an overflow
   return kPausePerNode * std::min(std::min(nodes, most) * many, most);
@@ -51,7 +51,7 @@ HardenedCore::HardenedCore(sim::Ports& in, std::unique_ptr<RetryingBackend> back
     : HandlerCore(in, with_backend(std::move(given), std::move(backend)), std::move(with),
                   std::move(me), parts),
       retrying(static_cast<RetryingBackend*>(resources.backend.get())) {
-  HOOKE_CHECK(retrying != nullptr, "a hardened agent's backend asks again");
+  HOOKE_CHECK(retrying != nullptr, "the backend of a hardened agent is a retrying one");
 }
 
 void HardenedCore::run(Operation operation, sim::MonotonicTime deadline,
@@ -97,7 +97,7 @@ void HardenedCore::pause(sim::Duration span) {
 /// The first tick comes when the heartbeat is due, and one that failed is soon tried again.
 sim::Duration HardenedCore::until_next_tick() const {
   const sim::Duration interval = decisions->heartbeat_interval();
-  HOOKE_CHECK(interval > sim::Duration::zero(), "heartbeats are sent at intervals");
+  HOOKE_CHECK(interval > sim::Duration::zero(), "the keep-alive interval is positive");
   return std::clamp(interval - judgement().silence(node), interval / 10, interval);
 }
 

@@ -39,12 +39,12 @@ HardenedDynamicHandler::HardenedDynamicHandler(std::shared_ptr<HardenedCore> cor
 }
 
 void HardenedDynamicHandler::when_waiting(std::function<void()> call) {
-  HOOKE_CHECK(call != nullptr, "a node that comes to wait has something to do");
+  HOOKE_CHECK(call != nullptr, "the callback for a node that waits is not null");
   hardened_.when_waiting = std::move(call);
 }
 
 void HardenedDynamicHandler::when_seated(std::function<void(std::int64_t)> call) {
-  HOOKE_CHECK(call != nullptr, "a node that has a seat has something to do");
+  HOOKE_CHECK(call != nullptr, "the callback for a node with a seat is not null");
   when_seated_ = std::move(call);
 }
 
@@ -64,7 +64,7 @@ void HardenedDynamicHandler::enter_round(MonotonicTime deadline) {
            one_took_part(core_->holder->dead_nodes()));
   hardened_.retrying->endures = {};
   HOOKE_CHECK(joined_at_ <= core_->ports.clock.monotonic_now(),
-              "rounds are joined one after the other");
+              "the time at which the round was joined is not in the future");
   forming_ = true;
   told_ = false;
   joined_at_ = heard_ = core_->ports.clock.monotonic_now();
@@ -81,7 +81,8 @@ void HardenedDynamicHandler::take_seat(MonotonicTime deadline) try {
 }
 
 void HardenedDynamicHandler::when_abandoned(std::function<bool(std::int64_t, Store&)> was_the_end) {
-  HOOKE_CHECK(was_the_end != nullptr, "a spare can ask whether a round was the end");
+  HOOKE_CHECK(was_the_end != nullptr,
+              "the callback that says whether the job has ended is not null");
   was_the_end_ = std::move(was_the_end);
   hardened_.when_idle = [this] { leave_with_the_others(); };
 }
@@ -99,7 +100,8 @@ void HardenedDynamicHandler::leave_with_the_others() {
   if (state.complete) beside_ = state.round;
   if (state.complete || !beside_ || state.round - 1 != *beside_) return;
   try {
-    HOOKE_CHECK(was_the_end_ != nullptr, "a spare can ask whether a round was the end");
+    HOOKE_CHECK(was_the_end_ != nullptr,
+                "the callback that says whether the job has ended is not null");
     const auto store = make_prefix_store(prefix_of(*beside_), core.resources.store);
     if (!was_the_end_(*beside_, *store)) return beside_.reset();
   } catch (const StoreError&) {
@@ -132,8 +134,9 @@ void HardenedDynamicHandler::begin_after_old_rounds() {
 /// Its workers' address was told, or an agent came to its exit barrier: in a store that came up
 /// empty perhaps one that had been in another's.
 bool HardenedDynamicHandler::was_used(std::int64_t round) {
-  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
-  HOOKE_CHECK(core_->resources.store != nullptr, "a round is looked for in a store");
+  HOOKE_CHECK(round >= 0, "the number of a round is not negative");
+  HOOKE_CHECK(core_->resources.store != nullptr,
+              "the handler has a store when it looks for a round");
   const std::string prefix = round_prefix(core_->settings.run_id, round) + "/";
   Store& store = *core_->resources.store;
   return store.check({prefix + "MASTER_ADDR"}) ||
@@ -143,7 +146,7 @@ bool HardenedDynamicHandler::was_used(std::int64_t round) {
 /// No agent that waits in it is deaf.
 std::shared_ptr<Store> HardenedDynamicHandler::round_store(std::int64_t round) {
   joined_ = {round, world_size(core_->holder->state())};
-  HOOKE_CHECK(joined_->second > 0, "this agent is in its round");
+  HOOKE_CHECK(joined_->second > 0, "the joined round has at least one participant");
   hardened_.state().begin_at(round_after(round));
   auto store = make_retrying_store(core_->ports, DynamicHandler::round_store(round),
                                    std::max(core_->settings.read_timeout, *outage_limit()), [this] {
@@ -213,14 +216,14 @@ void HardenedDynamicHandler::group_formed() {
 
 /// What has been read in a store that came up empty meanwhile may be what another group wrote.
 void HardenedDynamicHandler::confirm_group() {
-  HOOKE_CHECK(joined_.has_value(), "a group that is confirmed was joined");
+  HOOKE_CHECK(joined_.has_value(), "a round was joined before its group is confirmed");
   core_->holder->forget_cache();
   while_waiting();
 }
 
 /// What was told in the round's store is not there any more.
 bool HardenedDynamicHandler::has_been_forgotten() {
-  HOOKE_CHECK(joined_.has_value(), "only what was told in a joined round is forgotten");
+  HOOKE_CHECK(joined_.has_value(), "has_been_forgotten() is asked only after a round was joined");
   try {
     return !core_->resources.store->check({prefix_of(joined_->first) + "/MASTER_ADDR"});
   } catch (const StoreError&) {
@@ -234,7 +237,7 @@ bool HardenedDynamicHandler::has_been_forgotten() {
 std::int64_t HardenedDynamicHandler::count_waiting() const {
   const RendezvousState& state = core_->holder->state();
   const sim::Duration joined_for = core_->ports.clock.monotonic_now() - joined_at_;
-  HOOKE_CHECK(joined_for >= sim::Duration::zero(), "a monotonic clock goes forward");
+  HOOKE_CHECK(joined_for >= sim::Duration::zero(), "the elapsed monotonic time is not negative");
   const auto alive = std::count_if(
       state.wait_list.begin(), state.wait_list.end(),
       [&](const NodeRef& node) { return hardened_.judgement().silence(node) <= joined_for; });
@@ -280,7 +283,7 @@ bool HardenedDynamicHandler::is_forgotten() const {
 
 /// By the state that is known: it may be this node itself, or have been replaced.
 bool HardenedDynamicHandler::has_lost_a_member() const {
-  HOOKE_CHECK(joined_.has_value(), "only a round that was joined has lost a member");
+  HOOKE_CHECK(joined_.has_value(), "a round was joined before it can lose a member");
   const RendezvousState& state = core_->holder->state();
   return state.round != joined_->first || state.participant(core_->node) == nullptr ||
          static_cast<std::int64_t>(state.participants.size()) < joined_->second || one_is_new();
@@ -327,7 +330,7 @@ bool HardenedDynamicHandler::one_is_new() const {
 
 std::optional<sim::Duration> HardenedDynamicHandler::outage_limit() const {
   const RendezvousSettings& settings = core_->settings;
-  HOOKE_CHECK(settings.keep_alive_max_attempt > 1, "the settings are validated");
+  HOOKE_CHECK(settings.keep_alive_max_attempt > 1, "the settings have passed validation");
   return settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
 }
 
@@ -339,7 +342,8 @@ bool HardenedDynamicHandler::leave() {
 /// node that wants to go: a lost answer, the connection after it and a second answer each take this
 /// at most.
 bool HardenedDynamicHandler::run_to_leave_within(Operation operation, sim::Duration outage) {
-  HOOKE_CHECK(outage >= sim::Duration::zero(), "an outage is endured for a time");
+  HOOKE_CHECK(outage >= sim::Duration::zero(),
+              "the longest outage that is endured is not negative");
   outage_while_leaving_ = outage;
   return run_to_leave(operation);
 }
@@ -364,14 +368,16 @@ void HardenedDynamicHandler::give_up_own_connections() {
 /// Agents that poll their rendezvous are heard at least once per keep-alive interval; a client that
 /// has been silent for longer than the keep-alive threshold belongs to no agent any more.
 void HardenedDynamicHandler::linger() {
-  HOOKE_CHECK(core_->resources.backend != nullptr, "a process lingers once");
+  HOOKE_CHECK(core_->resources.backend != nullptr,
+              "the backend is still there: linger() or hand_on() was not called before");
   if (core_->resources.server == nullptr) return;
   give_up_own_connections();
   serve_on(core_->ports, *core_->resources.server, longest_silence());
 }
 
 std::shared_ptr<TcpStoreServer> HardenedDynamicHandler::hand_on() {
-  HOOKE_CHECK(core_->resources.backend != nullptr, "what is served is handed on once");
+  HOOKE_CHECK(core_->resources.backend != nullptr,
+              "the backend is still there: linger() or hand_on() was not called before");
   if (core_->resources.server == nullptr) return nullptr;
   give_up_own_connections();
   return std::move(core_->resources.server);

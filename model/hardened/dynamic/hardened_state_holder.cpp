@@ -14,7 +14,7 @@ std::shared_ptr<RendezvousState> HardenedStateHolder::fresh_state() const {
 }
 
 void HardenedStateHolder::begin_at(std::int64_t round) {
-  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(round >= 0, "the number of a round is not negative");
   first_round_ = round;
   if (!known_) edit().round = round;
 }
@@ -39,7 +39,7 @@ std::optional<bool> HardenedStateHolder::sync() {
     start_afresh();
   }
   settle();
-  HOOKE_CHECK(!dirty_ && pending_.empty(), "what was to be written is written or given up");
+  HOOKE_CHECK(!dirty_ && pending_.empty(), "no change of the state waits to be written");
   last_seen_ = state_;
   editable_.reset();
   return has_set;
@@ -64,7 +64,7 @@ std::optional<bool> HardenedStateHolder::give_back() {
 
 /// A write that fails is forgotten, and the next sync reads.
 bool HardenedStateHolder::write() {
-  HOOKE_CHECK(state_ != nullptr && first_round_ >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(state_ != nullptr && first_round_ >= 0, "the number of a round is not negative");
   dirty_ = false;
   last_sync_.reset();
   return StateHolder::write();

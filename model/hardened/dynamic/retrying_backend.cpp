@@ -10,7 +10,8 @@
 namespace hooke::model {
 
 sim::MonotonicTime RetryingBackend::end_of(sim::MonotonicTime felt) const {
-  HOOKE_CHECK(endures.limit >= sim::Duration::zero(), "an outage is endured for a time");
+  HOOKE_CHECK(endures.limit >= sim::Duration::zero(),
+              "the longest outage that is endured is not negative");
   const sim::MonotonicTime end = felt + endures.limit;
   if (!endures.deadline) return end;
   return std::min(end, std::max(*endures.deadline, felt + endures.short_one));
@@ -35,13 +36,13 @@ auto RetryingBackend::persistently(Call call) -> decltype(call()) {
 }
 
 std::optional<StoredState> RetryingBackend::get_state() {
-  HOOKE_CHECK(backend_ != nullptr, "a backend that is asked again is there");
+  HOOKE_CHECK(backend_ != nullptr, "the retrying backend has an inner backend");
   return persistently([&] { return backend_->get_state(); });
 }
 
 std::optional<SetStateResult> RetryingBackend::set_state(const sim::Value& bytes,
                                                          const std::optional<Token>& token) {
-  HOOKE_CHECK(bytes.size() > 0, "a state has bytes");
+  HOOKE_CHECK(bytes.size() > 0, "the bytes of the state are not empty");
   std::uint64_t attempts = 0;
   auto result = persistently([&] {
     ++attempts;

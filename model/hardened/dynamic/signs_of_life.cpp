@@ -9,10 +9,10 @@ namespace hooke::model {
 
 void SignsOfLife::observe(const RendezvousState& state) {
   const sim::MonotonicTime now = clock_.monotonic_now();
-  HOOKE_CHECK(listed_.empty(), "each look begins with an empty list");
+  HOOKE_CHECK(listed_.empty(), "the list of listed nodes is empty when a look begins");
   const sim::Duration deaf =
       std::max(now - looked_.value_or(now) - interval_, sim::Duration::zero());
-  HOOKE_CHECK(!looked_ || *looked_ <= now, "one look comes after the other");
+  HOOKE_CHECK(!looked_ || *looked_ <= now, "the time of a look is not before the look before it");
   looked_ = now;
   listed_.reserve(state.last_heartbeats.size());
   for (const Heartbeat& heartbeat : state.last_heartbeats) {
@@ -33,7 +33,7 @@ void SignsOfLife::observe(const RendezvousState& state) {
 sim::Duration SignsOfLife::silence(const NodeRef& node) const {
   const Heard* const known = find(node);
   HOOKE_CHECK(known == nullptr || known->last.since <= clock_.monotonic_now(),
-              "a silence has begun");
+              "the begin of the silence is not in the future");
   return known == nullptr ? sim::Duration::zero() : clock_.monotonic_now() - known->last.since;
 }
 
@@ -52,7 +52,8 @@ const SignsOfLife::Heard* SignsOfLife::find(const NodeRef& node) const {
 }
 
 sim::Duration SignsOfLife::last_call() const {
-  HOOKE_CHECK(!last_call_ || last_call_->since <= clock_.monotonic_now(), "a last call has begun");
+  HOOKE_CHECK(!last_call_ || last_call_->since <= clock_.monotonic_now(),
+              "the begin of the last call is not in the future");
   return last_call_ ? clock_.monotonic_now() - last_call_->since : sim::Duration::zero();
 }
 

@@ -24,7 +24,8 @@ std::optional<SetStateResult> HardenedEtcdV2Backend::set_state(const sim::Value&
     auto now = present();
     if (now && now->bytes == bytes && (!token || !(now->token == *token))) now->has_set = true;
     if (now) now->in_doubt = in_doubt && !now->has_set;
-    HOOKE_CHECK(!now || !now->has_set || !now->in_doubt, "a write that is known is in no doubt");
+    HOOKE_CHECK(!now || !now->has_set || !now->in_doubt,
+                "a write that has set the state is not in doubt");
     return now;
   });
 }

@@ -163,7 +163,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
   std::int64_t signed_sum(const std::string& path, std::int64_t delta) {
     HOOKE_CHECK(!path.empty() && path.front() == '/', "a key begins with a slash");
     Count& count = unsettled_.try_emplace(path, Count{draw_signature(ports_), {}}).first->second;
-    HOOKE_CHECK(!count.signature.empty(), "a count is signed");
+    HOOKE_CHECK(!count.signature.empty(), "the signature of a count is not empty");
     for (int attempt = 1;; pause()) {
       try {
         // It is read first, which may be done again on a connection that has broken meanwhile.
@@ -179,7 +179,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
         throw;
       } catch (const EtcdConnectionError& error) {
         if (attempt++ == kAttempts) throw EtcdConnectionError(error.what(), false);
-        HOOKE_CHECK(attempt <= kAttempts, "a count is tried no more often than it may be");
+        HOOKE_CHECK(attempt <= kAttempts, "a count is tried at most kAttempts times");
       }
     }
   }
@@ -190,7 +190,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
                                      Count& count) {
     const std::int64_t sum = present ? wrapping_sum(number_in(present->value), delta) : delta;
     const std::string text = base64_encode(Value(std::to_string(sum) + count.signature)).bytes();
-    HOOKE_CHECK(number_in(text) == sum, "the others read what is written");
+    HOOKE_CHECK(number_in(text) == sum, "the written text is read back as the same count");
     try {
       return replaced(path, present, text) ? std::optional(sum) : std::nullopt;
     } catch (const EtcdConnectionError& error) {
@@ -205,7 +205,7 @@ class HardenedEtcdV2Store final : public EtcdV2Store {
                                          const std::optional<EtcdV2Node>& present,
                                          const std::string& own) {
     if (!present || present->modified_index == fence) return std::nullopt;
-    HOOKE_CHECK(!own.empty(), "a count is signed");
+    HOOKE_CHECK(!own.empty(), "the signature of a count is not empty");
     EtcdV2Node node = *present;
     // A key that was not there has no change that the watch could begin after.
     std::uint64_t index = fence == 0 ? present->created_index - 1 : fence;

@@ -18,7 +18,7 @@ class PromptMembers final : public EtcdV2Members {
   }
 
   Answer exchange(const HttpRequest& request, sim::Duration read_timeout) override {
-    HOOKE_CHECK(read_timeout > sim::Duration::zero(), "an answer is waited for for a time");
+    HOOKE_CHECK(read_timeout > sim::Duration::zero(), "the time-out of an answer is positive");
     const sim::MonotonicTime deadline = ports_.clock.monotonic_now() + read_timeout;
     return {cluster_.exchange(request, deadline, request.method == "GET"), false};
   }

@@ -81,7 +81,8 @@ void HardenedEndings::part(RendezvousHandler& handler, const Ending& ending,
                            const ShutdownManner& manner) const {
   std::optional<sim::Signal> latest;
   for (int interruptions = 0;; ++interruptions) {
-    HOOKE_CHECK(interruptions <= kInterruptionsMax, "an agent that is told to go tries no further");
+    HOOKE_CHECK(interruptions <= kInterruptionsMax,
+                "part() goes on after at most kInterruptionsMax interruptions");
     while (const auto signal = ports_.processes.take_signal()) latest = signal;
     try {
       Endings::part(handler, ending, manner);
@@ -101,8 +102,8 @@ const ProcessFailure& HardenedEndings::root_of(const ProcessFailures& failures) 
 }
 
 int HardenedEndings::signal_status(sim::Signal signal) const {
-  HOOKE_CHECK(static_cast<int>(signal) > 0, "signals are numbered from 1");
-  HOOKE_CHECK(static_cast<int>(signal) <= 64, "a signal is one of Linux'");
+  HOOKE_CHECK(static_cast<int>(signal) > 0, "the number of the signal is positive");
+  HOOKE_CHECK(static_cast<int>(signal) <= 64, "the number of the signal is at most 64");
   return kSignalled + static_cast<int>(signal);
 }
 

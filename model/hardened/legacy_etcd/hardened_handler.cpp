@@ -55,18 +55,19 @@ HardenedLegacyEtcdHandler::HardenedLegacyEtcdHandler(
 }
 
 void HardenedLegacyEtcdHandler::when_waiting(std::function<void()> call) {
-  HOOKE_CHECK(call != nullptr, "a node that comes to wait has something to do");
+  HOOKE_CHECK(call != nullptr, "the callback for a node that waits is not null");
   hardened_.when_waiting(std::move(call));
 }
 
 void HardenedLegacyEtcdHandler::when_closing_anew(std::function<void()> call) {
-  HOOKE_CHECK(call != nullptr, "a node that closes anew has something to do");
+  HOOKE_CHECK(call != nullptr, "the callback for a node that closes anew is not null");
   hardened_.when_closing_anew(std::move(call));
 }
 
 void HardenedLegacyEtcdHandler::when_abandoned(
     std::function<bool(std::int64_t, Store&)> was_the_end) {
-  HOOKE_CHECK(was_the_end != nullptr, "a spare can ask whether a version was the end");
+  HOOKE_CHECK(was_the_end != nullptr,
+              "the callback that says whether the job has ended is not null");
   hardened_.when_abandoned([this, was_the_end = std::move(was_the_end)](std::int64_t version) {
     const auto store = make_hardened_etcd_v2_store(ports_, client_, hardened_.store_path(version));
     return was_the_end(version, *store);
@@ -91,7 +92,7 @@ std::shared_ptr<Store> HardenedLegacyEtcdHandler::round_store(std::int64_t round
 void HardenedLegacyEtcdHandler::while_waiting() {
   check_signals(ports_);
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  HOOKE_CHECK(!forming_ || heard_ <= now, "what was heard was heard before");
+  HOOKE_CHECK(!forming_ || heard_ <= now, "the time of the last news is not in the future");
   // Between two looks etcd is not asked, and has said nothing.
   if (!forming_ || now < next_look_) return;
   try {

@@ -109,7 +109,7 @@ std::int64_t HardenedLegacyEtcdRendezvous::advance_counter() {
 
 LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::join(std::int64_t version, std::int64_t& rank) {
   Active joined = LegacyEtcdRendezvous::join(version, rank);
-  HOOKE_CHECK(0 <= rank && rank < settings_.max_nodes, "a seat is one of those that there are");
+  HOOKE_CHECK(0 <= rank && rank < settings_.max_nodes, "0 <= rank < max_nodes");
   joining_ = version;
   return joined;
 }
@@ -123,7 +123,7 @@ void HardenedLegacyEtcdRendezvous::before_joining(const Active& seen) {
 
 /// An etcd that has lost its keys begins again with versions that there were.
 bool HardenedLegacyEtcdRendezvous::was_before(std::int64_t version) const {
-  HOOKE_CHECK(held_version_ >= 0, "versions are numbered from 0");
+  HOOKE_CHECK(held_version_ >= 0, "the number of a version is not negative");
   return version <= held_version_ || version < keys_.latest_seen();
 }
 
@@ -156,9 +156,9 @@ void HardenedLegacyEtcdRendezvous::check_place(const LegacyState& state, std::in
 LegacyEtcdRendezvous::Place HardenedLegacyEtcdRendezvous::confirm_phase(std::int64_t version,
                                                                         std::int64_t rank) {
   const Place place = LegacyEtcdRendezvous::confirm_phase(version, rank);
-  HOOKE_CHECK(place.version == version, "a node is in what it confirmed");
-  HOOKE_CHECK(joining_ == version, "a node confirms the version that it has joined");
-  HOOKE_CHECK(place.rank >= 0, "a seat is one of those that there are");
+  HOOKE_CHECK(place.version == version, "the node's place is in the version that it has confirmed");
+  HOOKE_CHECK(joining_ == version, "the confirmed version is the one that the node has joined");
+  HOOKE_CHECK(place.rank >= 0, "the rank of a seat is not negative");
   joining_ = 0;
   held_version_ = place.version;
   held_size_ = place.world_size;
@@ -179,7 +179,7 @@ std::unique_ptr<LegacyEtcdRenewal> HardenedLegacyEtcdRendezvous::start_renewal(
 
 std::int64_t HardenedLegacyEtcdRendezvous::wait_for_final(std::int64_t version) {
   const std::int64_t size = LegacyEtcdRendezvous::wait_for_final(version);
-  HOOKE_CHECK(!own_keep_alive_.empty(), "a node that has confirmed has a keep-alive");
+  HOOKE_CHECK(!own_keep_alive_.empty(), "a node that has confirmed a version has a keep-alive key");
   if (keys_.is_of_another(own_keep_alive_)) throw RetryableFailure();
   return size;
 }
@@ -236,7 +236,7 @@ std::optional<sim::Duration> HardenedLegacyEtcdRendezvous::stay_of(
                                           deadline_ - settings_.last_call - kFormingMax);
   }
   const sim::Duration left = *held_until_ - reading();
-  HOOKE_CHECK(left <= kReturnMax, "a version is kept for those that return, for a while");
+  HOOKE_CHECK(left <= kReturnMax, "a version is kept for at most kReturnMax");
   return left > sim::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
@@ -278,7 +278,7 @@ bool HardenedLegacyEtcdRendezvous::try_close() {
 /// for members that are done. False when another was faster.
 bool HardenedLegacyEtcdRendezvous::try_close_anew() {
   if (when_closing_anew_) when_closing_anew_();
-  HOOKE_CHECK(held_version_ != 0, "a node closes anew what it was in");
+  HOOKE_CHECK(held_version_ != 0, "the node held a version before it closes anew");
   if (!run_->create({Status::closed, held_version_, {}, {}, {}}, kClosedTtl)) return false;
   ports_.trace.emit(events::rendezvous_closed, {settings_.run_id, held_version_});
   return true;
@@ -290,7 +290,8 @@ bool HardenedLegacyEtcdRendezvous::has_been_emptied() {
 }
 
 void HardenedLegacyEtcdRendezvous::leave() {
-  HOOKE_CHECK(joining_ >= 0 && waiting_ >= 0 && held_version_ >= 0, "versions are numbered from 0");
+  HOOKE_CHECK(joining_ >= 0 && waiting_ >= 0 && held_version_ >= 0,
+              "the number of a version is not negative");
   const bool is_member = rank_renewal_ != nullptr && joining_ == 0 && held_version_ != 0;
   rank_renewal_ = nullptr;
   leave_legacy_run(ports_, keys_, settings_.run_id,
@@ -315,10 +316,10 @@ LegacyEtcdRun::Active HardenedLegacyEtcdRendezvous::wait_for_change(std::uint64_
 /// another key of the directory.
 void HardenedLegacyEtcdRendezvous::pause_without_news(bool at_once) {
   without_news_ = at_once ? without_news_ + 1 : 0;
-  HOOKE_CHECK(without_news_ >= 0, "answers are counted upward");
+  HOOKE_CHECK(without_news_ >= 0, "the count of answers without news is not negative");
   if (without_news_ < kWithoutNews) return;
   const sim::Duration pause = (without_news_ - kWithoutNews + 1) * 50ms;
-  HOOKE_CHECK(pause > sim::Duration::zero(), "time passes until etcd is asked again");
+  HOOKE_CHECK(pause > sim::Duration::zero(), "the pause before etcd is asked again is positive");
   interruptible_sleep(ports_, std::min<sim::Duration>(pause, kNews));
 }
 
@@ -374,7 +375,7 @@ GroupState HardenedLegacyEtcdRendezvous::group_state() {
         keys_.expired_beside(held_version_, *seen.state->keep_alives, own_keep_alive_);
     // Another node has begun a version of the same number in an etcd that had lost its data.
     if (!gone) return GroupState::over;
-    HOOKE_CHECK(held_size_ >= 0, "no group has a negative size");
+    HOOKE_CHECK(held_size_ >= 0, "the size of the held group is not negative");
     for (std::int64_t rank = 0; rank < held_size_; ++rank) {
       const bool is_gone = std::find(gone->begin(), gone->end(),
                                      run_->keep_alive_path(held_version_, rank)) != gone->end();

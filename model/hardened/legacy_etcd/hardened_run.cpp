@@ -55,7 +55,7 @@ void HardenedLegacyEtcdRun::require_answers(sim::MonotonicTime now, sim::Duratio
                                             bool was_answered) {
   if (std::exchange(was_answered_, false) || was_answered) silent_since_.reset();
   if (!silent_since_) silent_since_ = now;
-  HOOKE_CHECK(*silent_since_ <= now, "a silence is felt before it is over");
+  HOOKE_CHECK(*silent_since_ <= now, "the begin of etcd's silence is not in the future");
   if (now - *silent_since_ < limit) return;
   throw RendezvousConnectionError("etcd has told this node nothing for too long");
 }
@@ -66,7 +66,7 @@ std::int64_t HardenedLegacyEtcdRun::advance_counter() {
 }
 
 std::int64_t HardenedLegacyEtcdRun::version_after(std::int64_t latest) const {
-  HOOKE_CHECK(latest >= 0 && latest_seen_ >= 0, "versions are numbered from 0");
+  HOOKE_CHECK(latest >= 0 && latest_seen_ >= 0, "the number of a version is not negative");
   return LegacyEtcdRun::version_after(std::max(latest, latest_seen_));
 }
 
@@ -88,7 +88,7 @@ bool HardenedLegacyEtcdRun::has_been_emptied() {
 // ---- members of a version -----------------------------------------------------------------------
 
 bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
-  HOOKE_CHECK(rank >= 0, "a place has a rank");
+  HOOKE_CHECK(rank >= 0, "the rank of a place is not negative");
   const auto create = [&] {
     client_->put(claim_path(version, rank), {.value = owner_, .previous_exists = false});
   };
@@ -102,7 +102,7 @@ bool HardenedLegacyEtcdRun::claim(std::int64_t version, std::int64_t rank) {
 }
 
 bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank) {
-  HOOKE_CHECK(!owner_.empty(), "a claim is signed");
+  HOOKE_CHECK(!owner_.empty(), "the owner in a claim is not empty");
   const auto owner = [&] { return client_->get(claim_path(version, rank)).node.value; };
   try {
     return insisted(ports_, owner) == owner_;
@@ -113,7 +113,7 @@ bool HardenedLegacyEtcdRun::holds_claim(std::int64_t version, std::int64_t rank)
 }
 
 void HardenedLegacyEtcdRun::drop_keep_alive(const std::string& keep_alive) {
-  HOOKE_CHECK(!keep_alive.empty(), "a keep-alive that is dropped has a path");
+  HOOKE_CHECK(!keep_alive.empty(), "the path of the keep-alive is not empty");
   try {
     client_->compare_and_delete(keep_alive, owner_);
   } catch (const EtcdError& error) {

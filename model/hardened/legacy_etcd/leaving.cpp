@@ -28,8 +28,10 @@ bool try_to_leave_queue(HardenedLegacyEtcdRun& run, const LegacyStanding& standi
 
 void leave_legacy_run(sim::Ports& ports, HardenedLegacyEtcdRun& run, const std::string& run_id,
                       const LegacyStanding& standing) {
-  HOOKE_CHECK(standing.member == 0 || !standing.keep_alive.empty(), "a member has a keep-alive");
-  HOOKE_CHECK(standing.member == 0 || standing.joining == 0, "a node that joins is no member yet");
+  HOOKE_CHECK(standing.member == 0 || !standing.keep_alive.empty(),
+              "a node that is a member has a keep-alive key");
+  HOOKE_CHECK(standing.member == 0 || standing.joining == 0,
+              "a node is not a member of one version while it joins another");
   if (standing.member != 0) run.drop_keep_alive(standing.keep_alive);
   if (standing.joining != 0 || standing.waiting != 0) {
     while (!try_to_leave_queue(run, standing)) {

@@ -38,12 +38,12 @@ std::shared_ptr<Store> HardenedStaticHandler::round_store() {
 
 std::int64_t HardenedStaticHandler::joined(std::int64_t before) {
   const sim::MonotonicTime began = ports_.clock.monotonic_now();
-  HOOKE_CHECK(before >= 0, "clients are counted upward");
+  HOOKE_CHECK(before >= 0, "the number of clients is not negative");
   if (!heard_) heard_ = began;
   try {
     const std::int64_t now = StaticHandler::joined(before);
-    HOOKE_CHECK(!heard_ || *heard_ <= began, "what was heard was heard before");
-    HOOKE_CHECK(server_ != nullptr, "rank 0 alone counts the clients");
+    HOOKE_CHECK(!heard_ || *heard_ <= began, "the time of the last news is not in the future");
+    HOOKE_CHECK(server_ != nullptr, "only rank 0, which has the server, counts the clients");
     heard_ = ports_.clock.monotonic_now();
     // Where this node came back, the others have counted themselves in at the store before.
     return std::max(now, static_cast<std::int64_t>(server_->active_clients(kOutage)));
@@ -75,7 +75,7 @@ void HardenedStaticHandler::tell_if_it_is_time() {
   if (!tell_ || ports_.clock.monotonic_now() < next_telling_) return;
   if (has_told()) tell_ = nullptr;
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  HOOKE_CHECK(lingers_since_ <= now, "what is told while it lingers is told later");
+  HOOKE_CHECK(lingers_since_ <= now, "the begin of lingering is not in the future");
   next_telling_ =
       now + std::clamp<sim::Duration>((now - lingers_since_) / 4, kTelling, kTellingMax);
 }
@@ -86,7 +86,8 @@ bool HardenedStaticHandler::has_told() {
   options.timeout = options.reply_timeout = kTelling;
   options.count_in = false;
   options.pause = nullptr;
-  HOOKE_CHECK(store_ == nullptr, "a process that lingers has no connection of its own");
+  HOOKE_CHECK(store_ == nullptr,
+              "a process that lingers has closed its own connection to the store");
   bool told = false;
   try {
     store_ = connect_tcp_store(ports_, options, settings_.planted);

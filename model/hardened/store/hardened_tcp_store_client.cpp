@@ -7,7 +7,7 @@
 namespace hooke::model {
 
 void HardenedTcpStoreClient::persistently(const std::function<void()>& call) {
-  HOOKE_CHECK(call != nullptr, "something is asked");
+  HOOKE_CHECK(call != nullptr, "the request is not null");
   connection_->reconnect_if_lost();
   try {
     return call();
@@ -26,7 +26,7 @@ void HardenedTcpStoreClient::confirm(const std::string& key) {
 
 sim::Duration HardenedTcpStoreClient::wait_slice(sim::Duration left) const {
   HOOKE_CHECK(connection_->options().reply_timeout > sim::Duration::zero(),
-              "an answer is waited for for a time");
+              "the time-out of an answer is positive");
   return std::min(left, connection_->options().reply_timeout / 2);
 }
 

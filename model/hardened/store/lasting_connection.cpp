@@ -15,7 +15,7 @@ constexpr sim::Duration kReconnectTimeout = std::chrono::seconds(5);
 
 void LastingTcpStoreConnection::reconnect_if_lost() {
   if (is_lost()) connect(std::min({timeout(), options().reply_timeout, kReconnectTimeout}));
-  HOOKE_CHECK(!is_lost(), "a client that goes on has a connection");
+  HOOKE_CHECK(!is_lost(), "the connection is not lost when the client goes on");
 }
 
 sim::Duration LastingTcpStoreConnection::inner_timeout(sim::Duration,

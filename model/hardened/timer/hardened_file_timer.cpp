@@ -20,7 +20,7 @@ constexpr sim::Duration kFullPause = 20ms;
 
 bool HardenedFileTimerClient::waits_for_room(sim::MonotonicTime begun) {
   const sim::MonotonicTime now = ports_.clock.monotonic_now();
-  HOOKE_CHECK(begun <= now, "a FIFO is full when it has been tried");
+  HOOKE_CHECK(begun <= now, "the time of the first try at the FIFO is not in the future");
   if (now >= begun + kFullTimeout) return false;
   ports_.executor.sleep_until(now + kFullPause);
   return true;
@@ -32,7 +32,8 @@ HardenedFileTimerWatch::HardenedFileTimerWatch(sim::Ports& ports, FileTimerOptio
 }
 
 std::optional<sim::MonotonicTime> HardenedFileTimerWatch::client_deadline() const {
-  HOOKE_CHECK(options_.max_interval > sim::Duration::zero(), "a watch looks again and again");
+  HOOKE_CHECK(options_.max_interval > sim::Duration::zero(),
+              "the longest interval of the watchdog is positive");
   return in(options_.max_interval);
 }
 
@@ -43,7 +44,7 @@ sim::MonotonicTime HardenedFileTimerWatch::not_before(const TimerRequest& reques
 
 bool HardenedFileTimerWatch::take_requests(sim::FifoReader& fifo,
                                            std::vector<TimerRequest>& requests) {
-  HOOKE_CHECK(requests.empty(), "each step begins with no request");
+  HOOKE_CHECK(requests.empty(), "the list of requests is empty when a step begins");
   if (!once_) ports_.executor.sleep_until(in(std::min(options_.max_interval, kLongestIdle)));
   for (const sim::MonotonicTime end = in(options_.max_interval);
        ports_.clock.monotonic_now() < end;) {

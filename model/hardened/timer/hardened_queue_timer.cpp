@@ -12,7 +12,8 @@ constexpr sim::Duration kOnTheWay = std::chrono::milliseconds(10);
 
 bool HardenedQueueTimerServer::hear_the_rest() {
   const auto life = life_;  // the server may end while we sleep
-  HOOKE_CHECK(life != nullptr && queue_ != nullptr, "a server that hears is alive");
+  HOOKE_CHECK(life != nullptr && queue_ != nullptr,
+              "the timer server and its queue exist when a request comes");
   do {
     for (const TimerRequest& request : queue_->get(queue_->size(), ports_.clock.monotonic_now()))
       timers_->apply(request);

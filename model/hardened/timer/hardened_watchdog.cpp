@@ -8,7 +8,7 @@
 namespace hooke::model {
 
 std::string HardenedWatchdog::free_path(std::string path) {
-  HOOKE_CHECK(!path.empty(), "a file that is served has a path");
+  HOOKE_CHECK(!path.empty(), "the path of the timer file is not empty");
   if (ports_.files.open_fifo_writer(path))
     path += "." + std::to_string(ports_.processes.self().value);
   return path;

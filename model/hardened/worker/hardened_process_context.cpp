@@ -9,8 +9,9 @@ namespace hooke::model {
 void HardenedProcessContext::spawn_all() {
   for (const WorkerStart& worker : workers_) {
     const sim::Pid pid = spawn(worker);
-    HOOKE_CHECK(pid.value > 0, "a worker that was started has a number");
-    HOOKE_CHECK(processes_.size() < workers_.size(), "each worker is started once");
+    HOOKE_CHECK(pid.value > 0, "the process number of a started worker is positive");
+    HOOKE_CHECK(processes_.size() < workers_.size(),
+                "there are at most local_world_size started workers");
     processes_.emplace_back().pid = pid;
   }
 }
@@ -18,7 +19,7 @@ void HardenedProcessContext::spawn_all() {
 /// What a worker leaves behind keeps ports and devices: its group ends with it, now that its number
 /// still is that of its group. A process that is to outlive it has a session of its own.
 void HardenedProcessContext::on_ended(const Process& process) {
-  HOOKE_CHECK(process.ended.has_value(), "a group ends after its worker");
+  HOOKE_CHECK(process.ended.has_value(), "a worker has ended before its process group is ended");
   static_cast<void>(launcher_.signal(process.pid, sim::Signal::kill, true));
 }
 
@@ -33,7 +34,7 @@ void HardenedProcessContext::pause(sim::Duration span) {
 }
 
 bool HardenedProcessContext::waits_on(Process& process, bool asleep) {
-  HOOKE_CHECK(!process.abandoned, "a worker is given up for good once");
+  HOOKE_CHECK(!process.abandoned, "a worker is not given up twice");
   process.abandoned = asleep;
   return !asleep;
 }

@@ -92,7 +92,7 @@ bool erase_node(SharedList<NodeRef>& list, const NodeRef& node) {
 }
 
 std::int64_t round_after(std::int64_t round) {
-  HOOKE_CHECK(round >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(round >= 0, "the number of a round is not negative");
   if (round == std::numeric_limits<std::int64_t>::max()) {
     throw EscapedPythonError("OverflowError", "no round follows " + std::to_string(round));
   }
@@ -297,7 +297,7 @@ std::vector<DeadNode> Decisions::dead_nodes(const RendezvousState& state,
                                             sim::WallTime wall_now) const {
   const sim::WallTime limit = wall_now - keep_alive_threshold();
   HOOKE_CHECK(wall_now == truncate_to_microseconds(wall_now),
-              "heartbeats are judged by whole microseconds");
+              "the wall time for judging heartbeats has whole microseconds");
   std::vector<DeadNode> dead;
   if (state.oldest_heartbeat() >= limit) return dead;
   for (const Heartbeat& entry : state.last_heartbeats) {
@@ -322,7 +322,7 @@ void Decisions::remove_dead(RendezvousState& state, std::vector<DeadNode>& dead)
 }
 
 void Decisions::sanitise(RendezvousState& state, std::vector<DeadNode>& dead) const {
-  HOOKE_CHECK(!dead.empty(), "a state is changed for nodes that are dead");
+  HOOKE_CHECK(!dead.empty(), "the list of dead nodes is not empty");
   remove_dead(state, dead);
   state.heartbeats_changed();
   if (state.complete && settings_.complete_stays) return;

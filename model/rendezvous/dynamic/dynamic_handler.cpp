@@ -19,8 +19,7 @@ using sim::MonotonicTime;
 DynamicHandler::DynamicHandler(std::shared_ptr<HandlerCore> core,
                                std::unique_ptr<Bootstrap> bootstrap)
     : core_(std::move(core)), bootstrap_(std::move(bootstrap)) {
-  HOOKE_CHECK(core_ != nullptr && bootstrap_ != nullptr,
-              "a handler has a core, and says where workers meet");
+  HOOKE_CHECK(core_ != nullptr && bootstrap_ != nullptr, "the handler has a core and a bootstrap");
 }
 
 bool DynamicHandler::use_agent_store() const {
@@ -71,7 +70,7 @@ RendezvousInfo DynamicHandler::join() {
                {core.settings.run_id, core.node->text(), core.holder->state().round});
   ports.fault_point.reach("rendezvous.joining");
   stop_keep_alive();
-  HOOKE_CHECK(keep_alive_ == nullptr, "no keep-alive runs beside a join");
+  HOOKE_CHECK(keep_alive_ == nullptr, "the keep-alive task is stopped while the node joins");
   if (core.holder->state().round == 0) {
     // All nodes of a job start at about the same time: spread their first attempts.
     const sim::Duration delay = ports.random.between("rendezvous.jitter", 0ms, 300ms);
@@ -85,7 +84,7 @@ RendezvousInfo DynamicHandler::join() {
   if (self == nullptr) throw EscapedPythonError("KeyError", core.node->text());
   members_ = state.participants;
   seat_ = {state.round, self->rank};
-  HOOKE_CHECK(state.round >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(state.round >= 0, "the number of a round is not negative");
   RendezvousInfo info;
   info.round = state.round;
   info.rank = self->rank;
@@ -95,7 +94,7 @@ RendezvousInfo DynamicHandler::join() {
 }
 
 MonotonicTime DynamicHandler::join_deadline() const {
-  HOOKE_CHECK(core_->settings.timeout.join > 0s, "the settings are validated");
+  HOOKE_CHECK(core_->settings.timeout.join > 0s, "the settings have passed validation");
   return core_->ports.clock.monotonic_now() + core_->settings.timeout.join;
 }
 
@@ -105,7 +104,7 @@ void DynamicHandler::enter_round(MonotonicTime deadline) {
 }
 
 void DynamicHandler::start_keep_alive() {
-  HOOKE_CHECK(keep_alive_ == nullptr, "an agent has one keep-alive at a time");
+  HOOKE_CHECK(keep_alive_ == nullptr, "no keep-alive task runs when one is started");
   keep_alive_ = std::make_unique<KeepAlive>(core_);
   keep_alive_->start();
 }
@@ -124,7 +123,7 @@ std::string DynamicHandler::prefix_of(std::int64_t round) const {
 }
 
 std::shared_ptr<Store> DynamicHandler::round_store(std::int64_t round) {
-  HOOKE_CHECK(core_->resources.store != nullptr, "a round is met in a store");
+  HOOKE_CHECK(core_->resources.store != nullptr, "the handler has a store for the round");
   return make_prefix_store(prefix_of(round), core_->resources.store);
 }
 
@@ -143,7 +142,7 @@ std::int64_t DynamicHandler::num_nodes_waiting() {
   const HeartbeatLock::Held lock(core_->heartbeat_lock, core_->ports);
   static_cast<void>(core_->holder->sync());
   const std::int64_t waiting = count_waiting();
-  HOOKE_CHECK(waiting >= 0, "no fewer nodes wait than none");
+  HOOKE_CHECK(waiting >= 0, "num_nodes_waiting() is not negative");
   if (std::exchange(waiting_seen_, waiting) != waiting && waiting > 0) {
     trace().emit(events::rendezvous_waiting_seen,
                  {core_->settings.run_id, core_->holder->state().round, waiting});

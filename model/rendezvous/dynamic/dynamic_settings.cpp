@@ -43,7 +43,7 @@ RendezvousSettings dynamic_settings(const RendezvousParameters& parameters) {
           "\"keep_alive_max_attempt\" must be no longer than 100 years");
   }
   HOOKE_CHECK(settings.keep_alive_interval > sim::Duration::zero(),
-              "heartbeats are sent at intervals");
+              "the keep-alive interval is positive");
   settings.timeout.validate();
   return settings;
 }

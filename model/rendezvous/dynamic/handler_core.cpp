@@ -19,7 +19,7 @@ HandlerCore::HandlerCore(sim::Ports& in, RendezvousResources given, RendezvousSe
       heartbeat_lock(in.executor) {
   HOOKE_CHECK(resources.backend != nullptr, "a handler is given its backend");
   HOOKE_CHECK(1 <= settings.min_nodes && settings.min_nodes <= settings.max_nodes,
-              "the settings are validated");
+              "the settings have passed validation");
   HOOKE_CHECK(decisions != nullptr && holder != nullptr, "a handler's parts are made");
 }
 

@@ -6,20 +6,20 @@ namespace hooke::model {
 
 void HeartbeatLock::lock() {
   if (!locked_) {
-    HOOKE_CHECK(waiting_.empty(), "a free lock is waited for by no fiber");
+    HOOKE_CHECK(waiting_.empty(), "no fiber waits while the lock is free");
     locked_ = true;
     return;
   }
   Place mine(*this);
-  HOOKE_CHECK(waiting_.back() == &mine, "the fiber that comes last is served last");
+  HOOKE_CHECK(waiting_.back() == &mine, "this fiber is the last in the queue for the lock");
   static_cast<void>(executor_.park(mine.ticket));
-  HOOKE_CHECK(mine.granted && locked_, "the lock is handed over locked");
+  HOOKE_CHECK(mine.granted && locked_, "the lock is still locked when it is handed over");
   mine.taken = true;
 }
 
 void HeartbeatLock::lock_in_main_thread(sim::Ports& ports) {
   if (!locked_) {
-    HOOKE_CHECK(waiting_.empty(), "a free lock is waited for by no fiber");
+    HOOKE_CHECK(waiting_.empty(), "no fiber waits while the lock is free");
     locked_ = true;
     return;
   }
@@ -35,7 +35,7 @@ void HeartbeatLock::unlock() {
   while (!waiting_.empty()) {
     Place& next = *waiting_.front();
     waiting_.pop_front();
-    HOOKE_CHECK(!next.granted, "the lock is given to a place once");
+    HOOKE_CHECK(!next.granted, "the next fiber in the queue does not have the lock yet");
     next.granted = executor_.wake(next.ticket);
     if (next.granted) return;
     // A signal has woken it, and it has not run yet: it will raise.

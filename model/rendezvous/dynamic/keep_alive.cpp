@@ -12,8 +12,7 @@
 namespace hooke::model {
 
 void KeepAlive::start() {
-  HOOKE_CHECK(!task_->over && !task_->stop.is_set(),
-              "a keep-alive begins once, and before it is dismissed");
+  HOOKE_CHECK(!task_->over && !task_->stop.is_set(), "start() comes once, and before dismiss()");
   start_thread(core_->ports, std::string(tasks::kKeepAlive), [core = core_, task = task_] {
     const End end{*task, core->ports.executor};
     run(*core, task->stop);
@@ -24,7 +23,7 @@ void KeepAlive::cancel() {
   task_->stop.set();
   sim::Ports& ports = core_->ports;
   while (!task_->over) {
-    HOOKE_CHECK(!task_->awaits_end, "one fiber waits for the end of a keep-alive");
+    HOOKE_CHECK(!task_->awaits_end, "no other fiber waits for the end of the keep-alive task");
     task_->awaits_end = ports.executor.ticket();
     const bool signalled = ports.processes.wait_signal(std::nullopt);
     task_->awaits_end.reset();
@@ -34,7 +33,7 @@ void KeepAlive::cancel() {
 
 void KeepAlive::run(HandlerCore& core, sim::Flag& stop) {
   HOOKE_CHECK(core.until_next_tick() > sim::Duration::zero(),
-              "a keep-alive pauses between its ticks");
+              "the time until the next tick of the keep-alive is positive");
   while (!stop.wait(core.ports.clock.monotonic_now() + core.until_next_tick())) {
     const std::lock_guard lock(core.heartbeat_lock);
     if (stop.is_set() && !core.ticks_when_dismissed()) return;

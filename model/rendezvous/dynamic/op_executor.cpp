@@ -24,7 +24,8 @@ void run_operation(Operation operation, const Decisions& decisions, StateHolder&
       default:
         holder.change(action);
         if (extend_by && extends_deadline(action)) {
-          HOOKE_CHECK(*extend_by > sim::Duration::zero(), "a deadline is extended forward");
+          HOOKE_CHECK(*extend_by > sim::Duration::zero(),
+                      "the extension of a deadline is positive");
           deadline = clock.monotonic_now() + *extend_by;
         }
         hooks.before_write(action);

@@ -37,7 +37,7 @@ StateHolder::StateHolder(sim::Clock& clock, RendezvousBackend& backend,
       node_(std::move(node)),
       observer_(observer),
       cache_duration_(cache_duration) {
-  HOOKE_CHECK(cache_duration_ >= sim::Duration::zero(), "a copy of the state gets older");
+  HOOKE_CHECK(cache_duration_ >= sim::Duration::zero(), "the cache duration is not negative");
   state_ = StateHolder::fresh_state();
 }
 
@@ -48,8 +48,9 @@ std::shared_ptr<RendezvousState> StateHolder::fresh_state() const {
 }
 
 RendezvousState& StateHolder::edit() {
-  HOOKE_CHECK(state_ != nullptr, "an agent holds a state from its start on");
-  HOOKE_CHECK(editable_ == nullptr || editable_ == state_, "what is changed is what is held");
+  HOOKE_CHECK(state_ != nullptr, "the state holder has a state");
+  HOOKE_CHECK(editable_ == nullptr || editable_ == state_,
+              "the editable state is the state that is held");
   if (editable_ == nullptr) {
     editable_ = std::make_shared<RendezvousState>(*state_);
     state_ = editable_;
@@ -58,7 +59,7 @@ RendezvousState& StateHolder::edit() {
 }
 
 void StateHolder::change(Action action) {
-  HOOKE_CHECK(changes_the_state(action), "what changes nothing is not offered");
+  HOOKE_CHECK(changes_the_state(action), "the action changes the state");
   const bool was_complete = state_->complete;
   const std::int64_t round = state_->round;
   RendezvousState& state = edit();
@@ -69,9 +70,9 @@ void StateHolder::change(Action action) {
   std::size_t members = state.participants.size();
   if (action == Action::add_to_wait_list) members = state.wait_list.size();
   if (action == Action::add_to_redundancy_list) members = state.redundancy_list.size();
-  HOOKE_CHECK(state.round >= round, "a change takes no round back");
+  HOOKE_CHECK(state.round >= round, "a change does not make the number of the round smaller");
   HOOKE_CHECK(action != Action::mark_rendezvous_closed || state.closed,
-              "a rendezvous that is marked closed is closed");
+              "after mark_rendezvous_closed the state is closed");
   // The last one that leaves a round begins the next.
   const std::int64_t concerned = action == Action::remove_from_participants ? round : state.round;
   pending_.push_back({action, concerned, members, !was_complete && state.complete});
@@ -92,12 +93,12 @@ std::optional<bool> StateHolder::sync() {
 
 bool StateHolder::cache_is_fresh() const {
   if (cache_duration_ <= sim::Duration::zero() || !last_sync_) return false;
-  HOOKE_CHECK(*last_sync_ <= clock_.monotonic_now(), "a monotonic clock goes forward");
+  HOOKE_CHECK(*last_sync_ <= clock_.monotonic_now(), "the elapsed monotonic time is not negative");
   return *last_sync_ >= std::max(clock_.monotonic_now() - cache_duration_, sim::MonotonicTime());
 }
 
 bool StateHolder::read() {
-  HOOKE_CHECK(!dirty_, "what was changed is written before it is read");
+  HOOKE_CHECK(!dirty_, "no change waits to be written when the state is read");
   const sim::MonotonicTime began = clock_.monotonic_now();
   const auto stored = backend_.get_state();
   if (stored) adopt(stored->bytes);
@@ -117,7 +118,7 @@ void StateHolder::start_afresh() {
 }
 
 void StateHolder::settle() {
-  HOOKE_CHECK(!token_ || known_, "a token is of a state that was there");
+  HOOKE_CHECK(!token_ || known_, "a token exists only where a state is known");
   dirty_ = false;
   pending_.clear();
   last_sync_ = clock_.monotonic_now();
@@ -137,7 +138,7 @@ bool StateHolder::write() {
   const sim::MonotonicTime began = clock_.monotonic_now();
   const StateRef offered_state = state_;
   const sim::Value offered = encode_state(offered_state, settings_.variant, adopted_);
-  HOOKE_CHECK(offered.size() > 0, "a state has bytes");
+  HOOKE_CHECK(offered.size() > 0, "the bytes of the state are not empty");
   editable_.reset();
   std::optional<SetStateResult> response;
   try {
@@ -151,7 +152,7 @@ bool StateHolder::write() {
   if (observer_ != nullptr && (has_set || in_doubt))
     observer_->on_offered(*offered_state, has_set, began);
   HOOKE_CHECK(!response || !response->has_set || !response->in_doubt,
-              "a write that is known to be done is in no doubt");
+              "a write that has set the state is not in doubt");
   if (response) {
     adopt(response->bytes);
     known_ = true;
@@ -190,7 +191,7 @@ void StateHolder::adopt(const sim::Value& bytes) {
   adopted_ = bytes;
   state_ = adopted_state_;
   editable_.reset();
-  HOOKE_CHECK(state_ != nullptr, "what is decoded is a state");
+  HOOKE_CHECK(state_ != nullptr, "decoding the stored bytes gave a state");
 }
 
 StateRef StateHolder::decoded(const sim::Value& bytes) const {

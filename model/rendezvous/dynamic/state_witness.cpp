@@ -9,7 +9,8 @@
 namespace hooke::model {
 
 void StateWitness::read(const RendezvousState* stored, sim::MonotonicTime began) {
-  HOOKE_CHECK(began <= clock_.monotonic_now(), "an exchange ends after its begin");
+  HOOKE_CHECK(began <= clock_.monotonic_now(),
+              "an exchange with the store does not end before it begins, nor in the future");
   const std::int64_t value = stored == nullptr ? 0 : stored->digest();
   const Span span{began, clock_.monotonic_now()};
   if (known_ == value) {
@@ -35,14 +36,15 @@ void StateWitness::offered(const RendezvousState& offered, bool certain, sim::Mo
 }
 
 void StateWitness::tell_last_look() {
-  HOOKE_CHECK(!last_look_ || known_, "what was seen once more was seen before");
+  HOOKE_CHECK(!last_look_ || known_, "a last look exists only where a state is known");
   if (const auto look = std::exchange(last_look_, std::nullopt)) tell("read", 0, *known_, *look);
 }
 
 void StateWitness::tell(const char* kind, std::int64_t expected, std::int64_t value,
                         const Span& span) {
   const sim::MonotonicTime now = clock_.monotonic_now();
-  HOOKE_CHECK(span.began <= span.ended && span.ended <= now, "an exchange ends after its begin");
+  HOOKE_CHECK(span.began <= span.ended && span.ended <= now,
+              "an exchange with the store does not end before it begins, nor in the future");
   trace_.emit(events::rendezvous_exchanged,
               {run_id_, kind, expected, value, now - span.began, now - span.ended});
 }

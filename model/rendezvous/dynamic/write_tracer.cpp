@@ -9,8 +9,8 @@ namespace hooke::model {
 void WriteTracer::on_write(const std::vector<PendingChange>& changes,
                            const std::vector<DeadNode>& dead, std::optional<bool> accepted,
                            std::size_t bytes) {
-  HOOKE_CHECK(bytes > 0, "a state has bytes");
-  HOOKE_CHECK(cost.conflicts <= cost.attempts, "a write that was lost was tried");
+  HOOKE_CHECK(bytes > 0, "the bytes of the state are not empty");
+  HOOKE_CHECK(cost.conflicts <= cost.attempts, "there are at most as many lost writes as attempts");
   ++cost.attempts;
   cost.bytes += bytes;
   if (!accepted.value_or(false)) {
@@ -29,8 +29,8 @@ void WriteTracer::on_write(const std::vector<PendingChange>& changes,
 void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
   trace_.emit(events::rendezvous_write,
               {settings_.run_id, to_string(change.action), change.round, bytes});
-  HOOKE_CHECK(changes_the_state(change.action), "what is written was a change");
-  HOOKE_CHECK(change.round >= 0, "rounds are counted from 0");
+  HOOKE_CHECK(changes_the_state(change.action), "the action of a pending change changes the state");
+  HOOKE_CHECK(change.round >= 0, "the number of a round is not negative");
   switch (change.action) {
     case Action::add_to_participants: added(change, "participants"); break;
     case Action::add_to_wait_list:
@@ -59,7 +59,7 @@ void WriteTracer::on_accepted(const PendingChange& change, std::size_t bytes) {
     default: break;
   }
   if (change.completed) {
-    HOOKE_CHECK(change.members > 0, "a round is complete with its participants");
+    HOOKE_CHECK(change.members > 0, "a completed round has participants");
     trace_.emit(events::rendezvous_completed, {settings_.run_id, change.round, change.members,
                                                settings_.min_nodes, settings_.max_nodes});
   }

@@ -45,7 +45,7 @@ class WriteTracer final : public StateHolder::Observer {
  private:
   void on_accepted(const PendingChange& change, std::size_t bytes);
   void added(const PendingChange& change, const char* list) {
-    HOOKE_CHECK(change.members > 0, "a list that a node was added to is not empty");
+    HOOKE_CHECK(change.members > 0, "the list is not empty after a node was added");
     trace_.emit(events::rendezvous_added, {settings_.run_id, change.round, list, change.members});
   }
 
