@@ -58,10 +58,12 @@ struct Departures {
     for (const AgentId each : round.members) {
       const Agent& member = view.agent(each);
       const bool has_failed = failed.contains(each) || member.errors > 0;
+      // It was told to end, no worker of it had failed before, and it ended as signalled.
       const bool polite =
           member.signalled && !has_failed && (member.alive() || member.outcome == "signalled");
       if (member.signalled) left = each;
       const auto lost = given_up.find(each);
+      // PyTorch's agents take themselves off no list, and are lost when they are given up as dead.
       const bool is_lost = lost != given_up.end();
       if (polite && is_lost && member.ended && *member.ended <= lost->second) ghost = each;
       all_polite = all_polite && !is_lost && !has_failed && (polite || member.alive());
@@ -69,21 +71,23 @@ struct Departures {
     return {all_polite, left, ghost};
   }
 
-  /// Not one that was killed, with its machine perhaps, or met an error, before it could act.
+  /// Whether the agent has ended, and could and should have taken itself off the lists before.
   [[nodiscard]] bool has_gone_politely(AgentId id, sim::WorldTime now, const JobView& view) const {
     const Agent& agent = view.agent(id);
+    // SIGKILL, perhaps with its machine, or an error did not end it before.
     const bool could_act = !killed.contains(id) && agent.errors == 0;
+    // It was told to go, or gave up joining.
     const bool wanted_to = agent.signalled || !agent.outcome.empty();
     return wanted_to && agent.ended && *agent.ended < now && could_act;
   }
-  /// Of an agent with a seat in a round that is complete now, of which no earlier loss says anything:
-  /// it has gone so.
+  /// The agent has a seat in a round that is complete now: whether it has gone politely. That it was
+  /// given up as dead before counts no more.
   [[nodiscard]] bool seats_one_that_has_gone(AgentId id, sim::WorldTime now, const JobView& view) {
     given_up.erase(id);
     return has_gone_politely(id, now, view);
   }
-  /// It has gone so, and was on that list still. In a rendezvous that is closed that is in the way of
-  /// no agent, but for the seat of one that was told to go.
+  /// Whether it has gone politely, and was on that list still. In a rendezvous that is closed that
+  /// disturbs no agent, except the seat of one that was told to go.
   [[nodiscard]] bool is_ghost(AgentId id, std::string_view list, sim::WorldTime now,
                               const JobView& view) const {
     const bool told_from_a_seat = view.agent(id).signalled && list == "participants";
@@ -103,13 +107,10 @@ std::string why_it_went(const Agent& agent) {
   return "gave up joining";
 }
 
-/// A member has left politely when it was told to end, no worker of it had failed before, and it
-/// ended as signalled. Where a round has lost nothing else, its agents neither give the job up nor
-/// restart as for a loss; where no member was told to end, none restarts as for a departure, nor
-/// for one that was on the lists until it was given up as dead. An agent that was told to go, or that
-/// gave up joining, and that SIGKILL did not end before it could take itself off, has no seat in a
-/// round that completes later, nor is on any list until it is given up as dead. An agent that was given
-/// up as dead (PyTorch's agents take themselves off no list) counts as lost.
+/// Broken in four cases: agents of a round that has lost only polite members give their job up, or
+/// restart as for a loss; they restart as for a polite departure, and there was none, or its member
+/// was on the lists until it was given up as dead; a round completes with a seat for an agent that has
+/// gone politely; or such an agent is on a list until it is given up as dead.
 class PoliteDeparture final : public Judge {
  public:
   PoliteDeparture()

@@ -65,8 +65,8 @@ class WorkerSets {
 using WorkerSet = WorkerSets::Set;
 
 /// When the agents of the older set, which lives until `end`, have noticed at the latest that they
-/// are given up, but for those that have gone on to another. nullopt, and `for_good`: that hinders
-/// one of them for good.
+/// were given up. Agents that have gone on to another set do not count, and a hindrance of one puts
+/// it off. nullopt: the hindrance `for_good` never ends.
 std::optional<sim::WorldTime> latest_to_notice(const WorkerSets::Key& key, const WorkerSet& older,
                                                sim::WorldTime since, sim::WorldTime end,
                                                sim::Duration tolerance, Needs needs,
@@ -76,8 +76,8 @@ std::optional<sim::WorldTime> latest_to_notice(const WorkerSets::Key& key, const
   for (const AgentId id : older.agents) {
     const Agent& agent = view.agent(id);
     if (agent.round != key.round) continue;
-    // A dead agent tells its workers nothing; one that a machine took along with them could have.
-    // They die with it, unless they cannot.
+    // No agent tells the workers of a dead agent to stop: they count as long as they run. Where the
+    // machine is gone with both they die with it, unless they cannot be killed.
     const Needs its = agent.ended && *agent.ended < end ? kMortal : needs;
     const auto own = ledger.deadline(view.claimant(id), its, since, tolerance);
     if (!own) {
@@ -89,7 +89,8 @@ std::optional<sim::WorldTime> latest_to_notice(const WorkerSets::Key& key, const
   return latest;
 }
 
-/// A name that was wrong since an agent of one of the two had started.
+/// A name that was wrong since an agent of one of the two had started: agents that it led to
+/// different stores cannot learn of each other.
 const Hindrance* led_astray(const WorkerSet& one, const WorkerSet& other, sim::WorldTime since,
                             const JobView& view) {
   for (const WorkerSet* const set : {&one, &other}) {
@@ -102,12 +103,8 @@ const Hindrance* led_astray(const WorkerSet& one, const WorkerSet& other, sim::W
   return nullptr;
 }
 
-/// The stale world may live as long as its death can go unnoticed: keep-alive threshold + monitor
-/// interval + one poll. Its agents must be able to notice: what hinders one of them puts that off.
-/// A worker that its own agent has told to stop no longer counts, so a restart, however slowly its
-/// workers stop, is no second world; a worker whose agent has died counts as long as it runs, for
-/// no agent tells it. Two sets of one round that meet at different places are two worlds as well.
-/// Agents that a name led to different stores cannot learn of each other.
+/// Broken when workers of two rounds, or of one round that meet at two places, live beside each other
+/// for longer than the older group's agents may take to notice that they were given up.
 class OneWorld final : public Judge {
  public:
   OneWorld()
@@ -130,6 +127,7 @@ class OneWorld final : public Judge {
     if (event.type == &ev::worker_ended) return gone(worker_of(event), event);
     if (event.type != &wev::process_signalled) return Judge::judge(event);
     const Process* const target = view().process(event.node, event.pid);
+    // A restart is no second world, however slowly its workers stop.
     if (target != nullptr && target->told_to_stop) gone(process_of(event), event);
   }
 
@@ -155,6 +153,7 @@ class OneWorld final : public Judge {
       if (key.job != mine.job || key == mine || my.workers == 0 || set.workers == 0) continue;
       const Job& job = view().job(key.job);
       const sim::WorldTime since = std::max(my.since, set.since);
+      // What a look at the state and at the workers takes after the keep-alive threshold is over.
       const sim::Duration tolerance = job.timeouts.keep_alive + job.timeouts.monitor + kPoll;
       const bool mine_is_older = my.since < set.since || (my.since == set.since && mine < key);
       const auto& [old_key, old_set] = mine_is_older ? std::pair(mine, my) : std::pair(key, set);

@@ -135,10 +135,7 @@ class Bounds final : public Judge {
   }
 };
 
-/// A completion of the very round in which the rendezvous was closed may be told after the closing,
-/// when its acknowledgement was slower; that can take a read time-out at most. What agents close in a
-/// store beside the job's, to which a name has led them, they close for those that are there with
-/// them.
+/// Broken when a round is completed after the rendezvous was closed in the same store.
 class ClosedIsFinal final : public Judge {
  public:
   ClosedIsFinal()
@@ -162,6 +159,8 @@ class ClosedIsFinal final : public Judge {
     }
     if (event.type == &ev::store_serving || event.type == &wev::fault_injected) return;
     const JobId job = view().find_job(text(event, "run_id"));
+    // A name may have led an agent to a store beside the job's: what it closes there, it closes for
+    // those that are there with it.
     const std::pair where{job, server_apart(view().agent_of(event))};
     if (event.type == &ev::rendezvous_closed) {
       closed_.try_emplace(where, Closing{event.at, number(event, "round"), event.node});
@@ -172,6 +171,8 @@ class ClosedIsFinal final : public Judge {
     const Closing& closing = found->second;
     const sim::Duration slowest =
         job == kNoJob ? sim::Duration{} : view().job(job).timeouts.read_timeout;
+    // That very round may have been completed before the closing: its acknowledgement was slower, by a
+    // read time-out at most.
     if (number(event, "round") <= closing.round && event.at - closing.at <= slowest) return;
     broken(event, hindrance(view().agent_of(event), needs(), closing.at, event.at),
            "round {} of job \"{}\" was completed at {} although node {} had closed the rendezvous "
@@ -190,11 +191,9 @@ class ClosedIsFinal final : public Judge {
 };
 
 /// The job's outcome is decided when a worker group has failed with no restart left, or when all
-/// agents of the round have come to the exit barrier. Before that, an agent that closes (because it
-/// was signalled, gave up waiting in the exit barrier, or met an error of its own) takes the
-/// rendezvous from every agent that still works or wants to. Agents that were told to end
-/// themselves do not count. One that was told, by an error that a fault has put there, that it is
-/// closed closes nothing more.
+/// agents of the round have come to the exit barrier. Broken when an agent closes the rendezvous
+/// before that, because of a signal, of an error of its own, or of a wait in the exit barrier that it
+/// gave up, while another agent still works or wants to.
 class CloseAuthority final : public Judge {
  public:
   CloseAuthority()
@@ -209,11 +208,13 @@ class CloseAuthority final : public Judge {
       return;
     }
     const Agent& self = agent(closer);
+    // A fault has put the error "closed" into this agent: its own closing changes nothing for it.
     if (found_closed_[closer] && excused(error_put_into(closer, event.at))) return;
     const Job& job = view().job(self.job);
     if (job.over || brings_the_outcome(self, job, event.at)) return kept();
     for (const AgentId id : job.agents) {
       const Agent& other = agent(id);
+      // An agent that was told to end is not at work.
       if (id == closer || !other.at_work() || other.stage == Stage::starting) continue;
       broken(event, hindrance(closer, needs(), event.at, event.at),
              "{} closed the rendezvous of job \"{}\" at {} {}, while {} {}", closer, job.run_id,
@@ -223,17 +224,19 @@ class CloseAuthority final : public Judge {
     kept();
   }
 
-  /// An agent that takes the seats of those that have decided the job and gone may find out that
-  /// they had done so, also when newcomers have already filled the round, and when all agents have
-  /// been started anew beside a store that has kept the outcome. One that was there when all had
-  /// come to the exit barrier may meet a store that has forgotten it, and agents that begin anew. And
-  /// others may have gone on while one that had given the job up was closing it.
+  /// Whether the outcome was decided, as far as this agent knows.
   static bool brings_the_outcome(const Agent& closer, const Job& job, sim::WorldTime at) {
+    // It was there when all had come to the exit barrier. Its store may have forgotten that since, and
+    // other agents may have begun anew there.
     if (closer.all_came && closer.barrier_left) return true;
     if (!job.decided) return false;
     const auto& [round, decided] = *job.decided;
+    // It had given the job up and was closing it while others went on.
     const bool was_closing =
         closer.failed_for_good && closer.round == round && at - decided <= closer.timeouts.close;
+    // It takes the seat of an agent that has decided the job and gone, and finds that out: in the
+    // round that newcomers have filled already, or in the next one, also when all agents have been
+    // started anew beside a store that has kept the outcome.
     const bool takes_a_seat = closer.stage == Stage::joining &&
                               ((round == job.highest_completed && closer.started > decided) ||
                                round + 1 == job.highest_completed);
@@ -256,15 +259,8 @@ class CloseAuthority final : public Judge {
   std::map<AgentId, bool> found_closed_;  ///< by the latest error of its rendezvous
 };
 
-/// An agent that waits in the exit barrier or is about to end has no need of its seat. One that
-/// could not give heartbeats is excused for twice the keep-alive threshold: a missed heartbeat, and
-/// the time until that is found. The agent that evicts must see the time and the store as they are,
-/// too. An agent that writes itself off proves by that write that it lives: nothing excuses it. One
-/// that met a second error as it left for a first one may serve a store yet without its seat. The
-/// legacy rendezvous frees a version when a member's key has expired, and names that key; a member
-/// that is on its way to the next version no longer renews it. Nor is an agent that has gone given up
-/// before its keep-alive threshold is over, less a tenth (clocks drift) and an answer: each of its
-/// heartbeats may be told as much later.
+/// Broken when a node is given up as dead that lives and could send heartbeats, or when any node is
+/// given up before its keep-alive threshold is over.
 class Eviction final : public Judge {
  public:
   Eviction()
@@ -284,15 +280,21 @@ class Eviction final : public Judge {
     // A process may have begun another job meanwhile, as another agent.
     if (id == kNoAgent || view().agent(id).job != view().agent(judge).job) return kept();
     const Agent& agent = view().agent(id);
+    // Once for the heartbeats that the hindrance stopped, once until another agent finds them missing.
     const sim::WorldTime since = event.at - 2 * agent.timeouts.keep_alive;
+    // An agent that waits in the exit barrier or is about to end does not need its seat.
     if (!agent.at_work() || agent.stage == Stage::starting) return judge_time(event, id, judge);
+    // By this very write the agent proves that it lives: nothing excuses it.
     if (id == judge) {
       broken(event, "{} gave itself up as dead at {}: its last heartbeat was {} old", id, event.at,
              sim::Duration(number(event, "heartbeat_age")));
       return;
     }
     if (excused(hindrance(id, needs(), since, event.at))) return;
+    // The agent that gives the node up must see the time and the store as they are, too.
     if (excused(hindrance(judge, needs(), since, event.at))) return;
+    // It met a second error while it left because of the first one: it may serve a store yet, but
+    // without its seat.
     if (agent.errors > 1 && excused(error_put_into(id, event.at))) return;
     broken(event,
            "{} was given up as dead at {} by node {}, to which its last heartbeat was {} old, "
@@ -304,6 +306,7 @@ class Eviction final : public Judge {
   void judge_time(const sim::Event& event, AgentId id, AgentId judge) {
     const auto beat = beat_.find(id);
     const sim::Duration threshold = agent(id).timeouts.keep_alive;
+    // Clocks drift by a tenth at most, and a heartbeat is told up to an answer later than it came.
     const sim::Duration least = threshold * 9 / 10 - kAnswer;
     if (beat == beat_.end() || event.at - beat->second >= least) return kept();
     const sim::WorldTime since = event.at - 2 * threshold;
@@ -320,6 +323,8 @@ class Eviction final : public Judge {
     const std::string_view descriptor = text(event, "descriptor");
     const AgentId described = view().agent_described(descriptor);
     if (described != kNoAgent) return described;
+    // The legacy rendezvous frees a version when the key of a member has expired, and names that
+    // key. A member that is on its way to the next version no longer renews it.
     const AgentId member = view().member_at(job, number(event, "round"), descriptor);
     if (member == kNoAgent) return kNoAgent;
     const Stage stage = view().agent(member).stage;

@@ -92,13 +92,8 @@ std::int64_t ranks_coming(const Job& job, const JobView& view) {
   return std::ssize(ranks) + unknown;
 }
 
-/// A healthy agent ends with a connection error although its store lives: broken, unless something
-/// had kept the agent from the store for its read time-out, by its own clock. What lies no further
-/// apart than the time for a caught request is one disturbance. A wait for what another member
-/// has to write ends likewise while a fault keeps that member from writing it, so does the forming
-/// of a group, and in a static job a wait when fewer ranks come than it is for: one at work is not
-/// told that others wait. An error that a fault has put into the agent's code says nothing of its
-/// store; the agent ends when it has stopped its workers.
+/// Broken when a healthy agent ends with a connection error although its store lives, unless a fault
+/// kept the agent from the store for as long as its read time-out.
 class BlipTolerance final : public Judge {
  public:
   BlipTolerance()
@@ -128,17 +123,22 @@ class BlipTolerance final : public Judge {
       return;
     }
     if (view().job(agent.job).over || view().store_is_gone()) return;
+    // Such an error says nothing of the store. The agent ends later, when its workers have stopped.
     if (excused(error_put_into(id, at))) return;
-    // A tenth: no clock of a simulated machine is wrong by more.
+    // Faults no further apart than the time for a caught request are one disturbance.
     const auto disturbance = view().ledger().disturbance(view().claimant(id), needs(), at);
     const sim::Duration held_out =
         disturbance ? disturbance->to - disturbance->from : sim::Duration::zero();
     const bool drifts = view().ledger().drifts(agent.node);
+    // By its own clock: no clock of a simulated machine is wrong by more than a tenth.
     const sim::Duration patience = agent.timeouts.read_timeout;
     if (held_out >= (drifts ? patience * 10 / 11 : patience)) return;  // no short fault
     if (const auto waited = waited_for_members(agent, text(event, "detail"))) {
       const Job& job = view().job(agent.job);
+      // Fewer ranks come than it waits for: a static agent at work is not told that others wait.
       if (job.backend == "static" && ranks_coming(job, view()) < job.min_nodes) return;
+      // It waited for what another member has to write, or for the group to form, and a fault kept
+      // that member from its part.
       if (excused(hindrance_of_a_member(agent, at - *waited, at))) return;
     }
     const std::string blip =
