@@ -252,7 +252,8 @@ std::string verdict_beside_a_store_of_its_own(bool led_astray, bool until_it_goe
 }
 
 TEST(Formation, an_agent_that_was_led_to_serve_a_store_of_its_own_meets_no_other) {
-  EXPECT_EQ(verdict_beside_a_store_of_its_own(true, false), "excused by a name (store_of_its_own)");
+  EXPECT_EQ(verdict_beside_a_store_of_its_own(true, false),
+            "excused by name resolution (store_of_its_own)");
   EXPECT_EQ(verdict_beside_a_store_of_its_own(true, true), "broken") << "it can when that is gone";
   EXPECT_EQ(verdict_beside_a_store_of_its_own(false, false), "broken") << "no name was wrong";
 }
@@ -273,7 +274,7 @@ std::string verdict_with_one_that_asks_it(sim::Duration comes, std::int64_t min_
 }
 
 TEST(Formation, an_agent_that_was_led_to_such_a_store_meets_those_there) {
-  EXPECT_EQ(verdict_with_one_that_asks_it(15s, 3), "excused by a name (store_of_its_own)");
+  EXPECT_EQ(verdict_with_one_that_asks_it(15s, 3), "excused by name resolution (store_of_its_own)");
   EXPECT_EQ(verdict_with_one_that_asks_it(15s, 2), "broken") << "a and d are enough";
   EXPECT_EQ(verdict_with_one_that_asks_it(21s, 3), "broken") << "names were right again";
 }
