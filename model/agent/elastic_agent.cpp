@@ -111,6 +111,8 @@ std::optional<RunResult> ElasticAgent::run() {
   return result;
 }
 
+/// `_invoke_run`: its loop. What it does in each state of the workers is in look_at_the_others() for
+/// HEALTHY, and in goes_on_after() for SUCCEEDED, UNHEALTHY and FAILED.
 RunResult ElasticAgent::invoke_run() {
   initialize_workers();
   for (bool quiet = false;;) {
@@ -146,6 +148,8 @@ bool ElasticAgent::would_see_nothing() {
   return !reports_.metrics().wanted() && !kit_.membership->may_have_news();
 }
 
+/// `elif state == WorkerState.HEALTHY`: the workers start anew where nodes wait (`num_nodes_waiting`,
+/// in MembershipWatch::cause_to_restart).
 std::optional<RunResult> ElasticAgent::look_at_the_others() {
   HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
               "the group's state is HEALTHY or UNHEALTHY when the agent looks at the others");
@@ -163,6 +167,9 @@ void ElasticAgent::follow(const char* cause) {
   restart_workers(cause);
 }
 
+/// `if state == WorkerState.SUCCEEDED` and `elif state in {WorkerState.UNHEALTHY, WorkerState.FAILED}`.
+/// The budget (`_remaining_restarts -= 1`) is in Restarts::decide. Heartbeats of workers (`silent`),
+/// policies of restarts (RestartScope) and tell_done() are hooke's own.
 bool ElasticAgent::goes_on_after(RunResult& result) {
   HOOKE_CHECK(context_ != nullptr, "a group that has a result has a process context");
   HOOKE_CHECK(result.state != WorkerState::healthy, "the result is not HEALTHY");

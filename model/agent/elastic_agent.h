@@ -53,8 +53,8 @@ class ElasticAgent : public Agent {
  protected:
   /// From one look at the workers to the next.
   [[nodiscard]] virtual sim::Duration monitor_interval() const { return spec_.monitor_interval; }
-  /// With the workers here all is well; they are started anew if the other agents call for it.
-  /// nullopt: that is all.
+  /// The workers here are healthy: they start anew where the other agents call for that. A result ends
+  /// the run; nullopt: it goes on.
   virtual std::optional<RunResult> look_at_the_others();
   /// The workers are done, have failed, or are silent. False: that is the end.
   virtual bool goes_on_after(RunResult& result);

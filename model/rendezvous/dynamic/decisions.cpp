@@ -128,7 +128,8 @@ bool Decisions::stays_spare(const Situation& s) const {
   return count(s.state) == settings_.max_nodes;
 }
 
-/// Rows that only a spare sees (since 2.3); none before, which has no redundancy list.
+/// The rows of `ctx.node in state.redundancy_list`: what a spare does (since 2.3; before, there is no such
+/// list). PyTorch has them in two places, of a closed rendezvous and of an open one.
 std::optional<Action> Decisions::as_spare(const Situation& s) const {
   if (!keeps_spares(settings_.variant) || !s.state.is_redundant(s.node)) return std::nullopt;
   if (s.state.closed) {
@@ -159,46 +160,51 @@ bool Decisions::last_call_is_over(const Situation& s) const {
   return *s.state.deadline < s.wall_now;
 }
 
+/// The last rows of `_RendezvousJoinOp`: KEEP_ALIVE when a heartbeat is due, else SYNC.
 Action Decisions::wait(const Situation& s) const {
   return heartbeat_due(s) ? Action::keep_alive : Action::sync;
 }
 
+/// `_RendezvousJoinOp.__call__`, row by row.
 Action Decisions::join(const Situation& s, sim::MonotonicTime deadline) const {
   if (const auto as_one = as_spare(s)) return *as_one;
   const RendezvousState& state = s.state;
   if (const auto closed = when_closed(s)) return *closed;
   const bool participates = state.participant(s.node) != nullptr;
-  if (state.complete && participates) return Action::finish;
+  if (state.complete && participates) return Action::finish;  // the node is part of the round
   const bool waits = state.waits(s.node);
-  if (s.mono_now > deadline) {
+  if (s.mono_now > deadline) {  // `now > deadline`: 5 s more to take the node off its list
     const bool may_roll_back = s.mono_now <= deadline + kRollback;
     if (may_roll_back && participates) return Action::remove_from_participants;
     if (may_roll_back && waits) return Action::remove_from_wait_list;
     return Action::error_timeout;
   }
-  if (state.complete) {
+  if (state.complete) {  // for the next round
     if (!waits) {
       if (count(state) < open_seats()) return Action::add_to_wait_list;
       if (keeps_spares(settings_.variant)) return Action::add_to_redundancy_list;
     }
   } else if (!participates) {
     return Action::add_to_participants;
-  } else if (last_call_is_over(s)) {
+  } else if (last_call_is_over(s)) {  // enough participants, and `state.deadline < now`
     return Action::mark_rendezvous_complete;
   }
   return wait(s);
 }
 
+/// `_RendezvousExitOp.__call__`.
 Action Decisions::exit(const Situation& s, sim::MonotonicTime deadline) const {
   if (s.state.participant(s.node) == nullptr) return Action::finish;
   return s.mono_now > deadline ? Action::error_timeout : Action::remove_from_participants;
 }
 
+/// `_RendezvousCloseOp.__call__`.
 Action Decisions::close(const Situation& s, sim::MonotonicTime deadline) const {
   if (s.state.closed) return Action::finish;
   return s.mono_now > deadline ? Action::error_timeout : Action::mark_rendezvous_closed;
 }
 
+/// `_RendezvousKeepAliveOp.__call__`.
 Action Decisions::keep_alive(const Situation& s, sim::MonotonicTime deadline) const {
   if (!heartbeat_due(s)) return Action::finish;
   return s.mono_now > deadline ? Action::error_timeout : Action::keep_alive;
@@ -253,6 +259,7 @@ void Decisions::complete(RendezvousState& state) const {
   });
 }
 
+/// `_remove_participant_epilogue`.
 void Decisions::participant_removed(RendezvousState& state) const {
   if (state.complete) {
     if (!state.participants.empty()) return;

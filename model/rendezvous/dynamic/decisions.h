@@ -118,15 +118,16 @@ class Decisions {
   [[nodiscard]] virtual std::int64_t open_seats() const { return settings_.max_nodes; }
 
   [[nodiscard]] virtual bool heartbeat_due(const Situation& s) const;
-  /// The rows of a spare (2.x), and those when the rendezvous is open; nullopt: it is none.
+  /// What a spare does (2.x); nullopt: the node is none.
   [[nodiscard]] virtual std::optional<Action> as_spare(const Situation& s) const;
+  /// What a spare does while the rendezvous is open.
   [[nodiscard]] virtual Action as_spare_of_open(const Situation& s) const;
   /// No seat is free for a spare.
   [[nodiscard]] virtual bool stays_spare(const Situation& s) const;
   /// nullopt: the rendezvous is open.
   [[nodiscard]] virtual std::optional<Action> when_closed(const Situation& s) const;
   [[nodiscard]] virtual bool last_call_is_over(const Situation& s) const;
-  /// Nothing is to be done but to wait.
+  /// What a node does that has nothing to change: a heartbeat when one is due, else a look.
   [[nodiscard]] virtual Action wait(const Situation& s) const;
 
   virtual void renew(RendezvousState& state, const NodeRef& node, sim::WallTime now) const;
