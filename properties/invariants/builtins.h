@@ -23,6 +23,8 @@ void add_last_call(InvariantRegistry& registry);
 void add_processes(InvariantRegistry& registry);
 /// What a failure or a loss costs.
 void add_restarts(InvariantRegistry& registry);
+/// What the policies of agents make them wait for.
+void add_waits(InvariantRegistry& registry);
 /// What a departure costs.
 void add_departures(InvariantRegistry& registry);
 /// What is named as the cause of an end.

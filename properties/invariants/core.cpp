@@ -231,7 +231,7 @@ sim::Duration wait_for_ranks(std::string_view backend, const Timeouts& with) {
 
 sim::Duration core_bound(std::string_view backend, const Timeouts& with, sim::Duration work) {
   const sim::Duration grace = std::max(kLeastGrace, with.shutdown);
-  const sim::Duration loss = with.keep_alive + 2 * with.monitor + grace;
+  const sim::Duration loss = with.keep_alive + 2 * with.monitor + grace + with.pause;
   const sim::Duration meeting = with.last_call + wait_for_ranks(backend, with);
   const sim::Duration parting =
       with.exit_barrier + with.read_timeout + with.close + with.shutdown + with.parting;

@@ -31,7 +31,7 @@ InvariantRegistry InvariantRegistry::with_builtins() {
        {add_one_world, add_ranks,    add_environments, add_meeting,     add_rounds,   add_last_call,
         add_processes, add_restarts, add_departures,   add_first_cause, add_failures, add_settings,
         add_claims,    add_stores,   add_polling,      add_progress,    add_seats,    add_endings,
-        add_hearing,   add_stops,    add_steadiness,   add_heartbeats,  add_core}) {
+        add_hearing,   add_stops,    add_steadiness,   add_heartbeats,  add_core,     add_waits}) {
     add(registry);
   }
   return registry;

@@ -288,8 +288,8 @@ void JobView::on_settings(const sim::Event& event, Agent& agent) {
     agent.timeouts = {span("join"),      span("last_call"),    span("close"),
                       span("heartbeat"), span("keep_alive"),   span("read_timeout"),
                       span("monitor"),   span("exit_barrier"), agent.timeouts.shutdown,
-                      sim::Duration(),   sim::Duration()};
-  } else {
+                      sim::Duration(),   sim::Duration(),      sim::Duration()};
+  } else if (agent.timeouts.parting == sim::Duration()) {
     // The agent says that it is done, and the first and the last look at the others take as long as
     // the store does.
     agent.timeouts.parting = span("limit") + 3 * agent.timeouts.read_timeout;

@@ -51,6 +51,7 @@ struct Timeouts {
   sim::Duration stop{};  ///< grace of workers that are stopped for a restart; zero: not known
   sim::Duration
       parting{};  ///< for which the others are waited for before the closing, with questions
+  sim::Duration pause{};  ///< the longest between a failure and what follows
   /// Between the first word to a worker that is to stop and SIGKILL.
   [[nodiscard]] sim::Duration shortest_grace() const;
   [[nodiscard]] sim::Duration longest_grace() const;
@@ -58,10 +59,26 @@ struct Timeouts {
   void widen(const Timeouts& other);
 };
 
+/// How long an agent pauses between the end of its failed workers and what follows.
+struct Pauses {
+  sim::Duration first{};
+  std::int64_t factor = 1;
+  sim::Duration longest{};
+  /// After so many restarts.
+  [[nodiscard]] sim::Duration after(std::int64_t restarts) const;
+};
+
 /// What a world knows of the agents that it starts, whatever these say.
 struct Given {
+  /// For the others at work before a closing: without an end.
+  static constexpr sim::Duration kForEver = sim::Duration::max();
+
   Timeouts spans;
   bool workers_meet_first = false;  ///< before they do anything else that may fail, all of the job
+  std::optional<Pauses> pauses{};   ///< nullopt: a project's own policy says
+  bool alone = false;               ///< failed workers are started anew without the others
+  std::optional<std::int64_t> attempts{};  ///< of one worker, after which none is started anew
+  sim::Duration waits{};  ///< for others at work before it closes the rendezvous: at most so long
 };
 
 /// Where an agent is in its life.

@@ -31,8 +31,17 @@ void Timeouts::widen(const Timeouts& other) {
   for (const auto span :
        {&Timeouts::join, &Timeouts::last_call, &Timeouts::close, &Timeouts::heartbeat,
         &Timeouts::keep_alive, &Timeouts::read_timeout, &Timeouts::monitor, &Timeouts::exit_barrier,
-        &Timeouts::shutdown, &Timeouts::stop, &Timeouts::parting})
+        &Timeouts::shutdown, &Timeouts::stop, &Timeouts::parting, &Timeouts::pause})
     this->*span = std::max(this->*span, other.*span);
+}
+
+sim::Duration Pauses::after(std::int64_t restarts) const {
+  sim::Duration pause = std::min(first, longest);
+  for (std::int64_t i = 0; i < restarts && factor > 1 && pause < longest; ++i) {
+    if (pause == sim::Duration::zero()) break;
+    pause = pause > longest / factor ? longest : pause * factor;
+  }
+  return pause;
 }
 
 JobId JobView::find_job(std::string_view run_id) const {

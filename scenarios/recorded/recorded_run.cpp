@@ -53,7 +53,9 @@ constexpr std::array<std::string_view, 6> kInRecords{
     "liveness.loss_detection", "liveness.admission", "liveness.no_livelock"};
 
 /// What follows from what a simulated world says of the agents that it starts: no trace has that.
-constexpr std::array<std::string_view, 2> kWithItsWorldAlone{"safety.settings", "safety.meeting"};
+constexpr std::array<std::string_view, 5> kWithItsWorldAlone{
+    "safety.settings", "safety.meeting", "safety.restart_policy", "safety.restart_pause",
+    "safety.shutdown_waits"};
 
 bool is_shown(Extent extent, std::string_view invariant) {
   switch (extent) {

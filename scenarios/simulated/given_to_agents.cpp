@@ -1,7 +1,9 @@
 #include "scenarios/simulated/given_to_agents.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "model/plugin/plugin_choice.h"
 #include "sim/port/check.h"
 
 namespace hooke::scenario {
@@ -50,13 +52,48 @@ bool meets_first(const WorkerProgram& program) {
   return first != program.end() && first->kind == WorkerStep::Kind::init;
 }
 
+/// What the built-in policies are told; nullopt: a policy of a project's own does as it likes.
+std::optional<properties::Pauses> pauses_of(const model::PluginChoice& policy) {
+  const bool alone = policy.name == "failed-only";
+  if (policy.name == "backoff" || alone)
+    return properties::Pauses{policy.span("first", alone ? 0s : 1s),
+                              policy.integer("factor", 1, 1000, 2), policy.span("longest", 60s)};
+  if (policy.name == "torch" || policy.name == "per-worker" || policy.name == "rerun")
+    return properties::Pauses{};
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> attempts_of(const model::PluginChoice& policy) {
+  constexpr std::int64_t kMost = 1'000'000'000, kUsual = 3;
+  if (policy.name != "per-worker") return std::nullopt;
+  return policy.integer("attempts", 1, kMost, kUsual);
+}
+
+/// For others at work before the closing.
+Duration wait_of(const model::PluginChoice& shutdown) {
+  if (shutdown.name == "strict") return properties::Given::kForEver;
+  return shutdown.name == "graceful" ? shutdown.span("limit", 30s) : Duration::zero();
+}
+
 }  // namespace
 
 properties::Given given_to_agents(const Scenario& scenario, model::Variant variant) {
   const WorkersPlan& workers = scenario.workers;
   const bool all_meet = std::ranges::all_of(
       workers.overrides, [](const auto& entry) { return meets_first(entry.second); });
-  return {spans_of(scenario, variant), all_meet && meets_first(workers.program)};
+  const auto policy = model::PluginChoice::parse(scenario.protocol.agent.restart_policy);
+  const auto shutdown = model::PluginChoice::parse(scenario.protocol.agent.shutdown);
+  properties::Given given{spans_of(scenario, variant), all_meet && meets_first(workers.program),
+                          pauses_of(policy),           policy.name == "failed-only",
+                          attempts_of(policy),         wait_of(shutdown)};
+  if (given.pauses) given.spans.pause = given.pauses->after(scenario.protocol.agent.max_restarts);
+  // The agent says that it is done, and the first and the last look at the others take as long as
+  // the store does.
+  if (given.waits > Duration::zero()) {
+    const bool waits = given.waits != properties::Given::kForEver;
+    given.spans.parting = (waits ? given.waits : Duration::zero()) + 3 * given.spans.read_timeout;
+  }
+  return given;
 }
 
 }  // namespace hooke::scenario

@@ -95,6 +95,11 @@ Script& Script::given(const std::string& name, const AgentSettings& with) {
                  with.keep_alive, with.read_timeout, with.monitor, with.exit_barrier,
                  with.shutdown,   with.stop};
   given.workers_meet_first = with.workers_meet_first;
+  given.pauses = with.pauses;
+  if (with.pauses) given.spans.pause = with.pauses->after(with.max_restarts);
+  given.alone = with.alone;
+  given.attempts = with.attempts;
+  given.waits = with.waits;
   set_.give(node(name).id, std::make_shared<const Given>(given));
   return *this;
 }

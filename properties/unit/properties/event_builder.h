@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,12 @@ struct AgentSettings {
   std::int64_t min_nodes = 1, max_nodes = 4, local_world_size = 1, max_restarts = 3;
   sim::Duration shutdown = 30s, stop{}, join = 600s, last_call = 30s, close = 30s, heartbeat = 5s;
   sim::Duration keep_alive = 15s, read_timeout = 60s, monitor = 100ms, exit_barrier = 300s;
-  bool workers_meet_first = false;  ///< as the world tells
+  // As the world tells.
+  bool workers_meet_first = false;
+  std::optional<Pauses> pauses{};
+  bool alone = false;
+  std::optional<std::int64_t> attempts{};
+  sim::Duration waits{};
 };
 
 /// A trace in the making. Nodes are called "a", "b" … and have the numbers 0, 1 … in order of first
