@@ -7,6 +7,7 @@
 
 #include "properties/invariants/core.h"
 #include "scenarios/format/vocabulary.h"
+#include "scenarios/simulated/given_to_agents.h"
 #include "scenarios/simulated/healed_core.h"
 #include "scenarios/swarm/draws.h"
 #include "scenarios/swarm/swarm_parts.h"
@@ -18,6 +19,25 @@ using namespace std::chrono_literals;
 using kernel::Stream;
 using scenario::NodePlan;
 using scenario::Scenario;
+
+std::string seconds_text(Duration span) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(span).count()) + "s";
+}
+
+/// Pauses of some seconds, or that grow to a minute.
+std::string pauses(Stream& draws) {
+  const Duration first = one_of(draws, std::array<Duration, 3>{1s, 5s, 20s});
+  const Duration longest = one_of(draws, std::array<Duration, 2>{20s, 60s});
+  return "first=" + seconds_text(first) + ",factor=" + std::to_string(between(draws, {1, 5})) +
+         ",longest=" + seconds_text(longest);
+}
+
+/// Workers that train together: one that is started again alone cannot join the others.
+bool is_common_work(const scenario::WorkerProgram& program) {
+  return std::ranges::any_of(program, [](const scenario::WorkerStep& step) {
+    return step.kind == scenario::WorkerStep::Kind::init;
+  });
+}
 
 /// Draws one world.
 class Drawing {
@@ -33,6 +53,7 @@ class Drawing {
     parts();
     cluster();
     draw_workers(swarm_, source_, world_);
+    policies();
     pools();
     draw_faults(swarm_, source_, world_);
     if (swarm_.cores) core();
@@ -43,6 +64,7 @@ class Drawing {
   void protocol();
   void parts();
   void cluster();
+  void policies();
   void pools();
   void mix(scenario::ClusterPlan& plan);
   void core();
@@ -81,9 +103,39 @@ void Drawing::protocol() {
 void Drawing::parts() {
   Stream draws(source_, "swarm.parts", 0);
   scenario::AgentPlan& agent = world_.protocol.agent;
-  agent.restart_policy = one_of(draws, swarm_.restart_policies);
+  const std::vector<std::string> usual{"torch"};
+  const auto named = [&](const std::vector<std::string>& all) -> const std::string& {
+    return one_of(draws, all.empty() ? usual : all);
+  };
+  agent.restart_policy = named(swarm_.restart_policies);
   agent.process_launcher = one_of(draws, swarm_.process_launchers);
-  agent.shutdown = one_of(draws, swarm_.shutdowns);
+  agent.shutdown = named(swarm_.shutdowns);
+}
+
+/// What PyTorch's agents do not have.
+void Drawing::policies() {
+  if (world_.protocol.variant != model::Variant::hardened) return;
+  Stream draws(source_, "swarm.policies", 0);
+  scenario::AgentPlan& agent = world_.protocol.agent;
+  // Without a restart there is no policy.
+  const bool restarts = agent.max_restarts > 0 && one_in(draws, 6);
+  if (restarts && swarm_.restart_policies.empty()) {
+    const std::uint64_t kind = draws.below(8);
+    if (kind < 2) {
+      agent.restart_policy = "per-worker:attempts=" + std::to_string(between(draws, {1, 2}));
+    } else if (kind == 2) {
+      agent.restart_policy = "rerun:runs=2";
+    } else if (kind < 5 && !is_common_work(world_.workers.program)) {
+      agent.restart_policy = "failed-only:" + pauses(draws) + ",rejoin=yes";
+    } else {
+      agent.restart_policy = "backoff:" + pauses(draws);
+    }
+  }
+  Stream manner(source_, "swarm.manner", 0);
+  if (one_in(manner, 8) && swarm_.shutdowns.empty()) {
+    const Duration limit = one_of(manner, std::array<Duration, 3>{3s, 20s, 60s});
+    agent.shutdown = one_in(manner, 4) ? "strict" : "graceful:limit=" + seconds_text(limit);
+  }
 }
 
 /// A worker that is leased needs a pool on its machine. Mostly there is room for a group that has not
@@ -177,6 +229,9 @@ Duration Drawing::longest_end() const {
   with.monitor = agent.monitor_interval;
   with.exit_barrier = agent.exit_barrier_timeout;
   with.shutdown = agent.shutdown_timeout;
+  const properties::Timeouts given = given_to_agents(world_, world_.protocol.variant).spans;
+  with.pause = given.pause;
+  with.parting = given.parting;
   const Duration work = scenario::work_needed(world_.workers).longest +
                         scenario::wait_for_peers(world_).value_or(Duration::zero());
   return properties::core_bound(rendezvous.backend, with, work) + with.join + with.read_timeout;

@@ -30,9 +30,9 @@ struct Swarm {
   std::vector<std::string> backends{"c10d",    "c10d",    "c10d",  "c10d", "etcd",
                                     "etcd-v2", "etcd-v3", "static"};  ///< twice is as likely
   /// Replaceable parts of the agents, each NAME[:KEY=VALUE,...] as in a scenario.
-  std::vector<std::string> restart_policies{"torch"};
   std::vector<std::string> process_launchers{"local"};
-  std::vector<std::string> shutdowns{"torch"};
+  /// None: PyTorch's, but another in one world of eight of those that begin with hardened agents.
+  std::vector<std::string> restart_policies, shutdowns;
   Range nodes{1, 7};
   Range spare_seats{0, 3};    ///< max_nodes above min_nodes
   Range surplus_nodes{0, 1};  ///< nodes above max_nodes
