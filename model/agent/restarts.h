@@ -22,7 +22,7 @@ class Restarts {
   /// What follows from the failures of `result` when workers have been started anew `restart_count`
   /// times: the policy says what it wants, and the budget, from which that is taken, has the last
   /// word.
-  RestartDecision decide(const RunResult& result, std::int64_t restart_count);
+  virtual RestartDecision decide(const RunResult& result, std::int64_t restart_count);
   /// This agent asks for none of the restarts that are left
   /// (local_elastic_agent.py:_check_uninterruptible_state_timeout).
   void forfeit() { remaining_ = 0; }

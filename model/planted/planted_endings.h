@@ -12,6 +12,28 @@
 
 namespace hooke::model {
 
+/// Asks nothing of the others.
+class HastyManner final : public ShutdownManner {
+ public:
+  bool shut_down(const ShutdownRequest& request) const override {
+    return request.handler.shutdown();
+  }
+};
+
+/// Waits twice, where the one in whose place it stands waits at all.
+class SlowManner final : public ShutdownManner {
+ public:
+  explicit SlowManner(const ShutdownManner& instead_of) : instead_of_(instead_of) {}
+  bool shut_down(const ShutdownRequest& request) const override {
+    const bool waits = instead_of_.limit() > sim::Duration::zero() && !request.others_are_done;
+    if (waits) wait_for_others(request.ports, request.handler, instead_of_.limit());
+    return instead_of_.shut_down(request);
+  }
+
+ private:
+  const ShutdownManner& instead_of_;
+};
+
 /// `Base`: Endings or HardenedEndings.
 template <class Base>
 class PlantedEndings final : public Base {
@@ -45,6 +67,13 @@ class PlantedEndings final : public Base {
     Base::of_error(ending, agent, error);
     const bool was_closed = dynamic_cast<const RendezvousClosedError*>(&error) != nullptr;
     if (was_closed && has(Planted::launcher_closed_is_success)) ending = {"succeeded", 0, ""};
+  }
+  void part(RendezvousHandler& handler, const Ending& ending,
+            const ShutdownManner& manner) const override {
+    if (has(Planted::launcher_closes_at_once)) return Base::part(handler, ending, HastyManner());
+    if (has(Planted::launcher_waits_twice_as_long))
+      return Base::part(handler, ending, SlowManner(manner));
+    Base::part(handler, ending, manner);
   }
 
  protected:

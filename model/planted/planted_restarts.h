@@ -22,6 +22,17 @@ class PlantedRestarts : public Base {
   void renew() { this->budget_ = nullptr; }
   /// One is spent for nothing.
   void lose_one() { static_cast<void>(this->take_one()); }
+  RestartDecision decide(const RunResult& result, std::int64_t restart_count) override {
+    RestartDecision decision = Base::decide(result, restart_count);
+    const bool forbidden =
+        decision.scope == RestartScope::none && decision.reason.starts_with("worker ");
+    if (forbidden && has(Planted::agent_attempts_ignored) && this->take_one())
+      decision.scope = RestartScope::group;
+    if (has(Planted::agent_restart_pause_skipped)) decision.delay = {};
+    if (has(Planted::agent_restart_pause_halved)) decision.delay /= 2;
+    if (has(Planted::agent_restart_pause_doubled)) decision.delay *= 2;
+    return decision;
+  }
 
  protected:
   [[nodiscard]] std::int64_t allowed() const override {
