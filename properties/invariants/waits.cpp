@@ -31,10 +31,8 @@ class RestartPolicy final : public Judge {
     on({&wev::process_ended}, [this](auto& event) {
       if (failed_worker(event) != nullptr) failed_.insert(process_of(event));
     });
-    on_agent({&ev::heartbeat_lost, &ev::timer_killed}, [this](auto& event, AgentId id) {
-      const Process* const worker = view().process(event.node, pid(event, "worker_pid"));
-      if (worker != nullptr) ++may_have_failed_[{id, worker->local_rank}];
-    });
+    on_agent({&ev::heartbeat_lost, &ev::timer_killed},
+             [this](auto&, AgentId id) { ++may_have_failed_[id]; });
     on_agent({&ev::worker_ended}, [this](auto& event, AgentId id) {
       if (failed_.erase(worker_of(event)) > 0) ++failures_[{id, number(event, "local_rank")}];
     });
@@ -74,7 +72,7 @@ class RestartPolicy final : public Judge {
   void refused(const sim::Event& event, AgentId id) {
     const Given* const given = view().given(event.node);
     if (given == nullptr || !given->pauses || text(event, "reason") == ev::kRestartsSpent) return;
-    const std::int64_t times = most(failures_, id) + most(may_have_failed_, id);
+    const std::int64_t times = most(failures_, id) + may_have_failed_[id];
     if (given->attempts && times >= *given->attempts) return kept();
     broken(event,
            "{} refuses to restart at {} (\"{}\"); no worker of it has failed more than {} times",
@@ -82,7 +80,8 @@ class RestartPolicy final : public Judge {
   }
 
   std::set<ProcessKey> failed_;  ///< and not yet found so by their agents
-  OfWorker failures_, may_have_failed_;
+  OfWorker failures_;
+  std::map<AgentId, std::int64_t> may_have_failed_;  ///< by silence or a timer, some worker
 };
 
 /// When the workers of each agent were over.

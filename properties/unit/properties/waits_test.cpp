@@ -95,6 +95,14 @@ TEST(RestartPolicy, an_agent_that_refuses_before_its_attempts_are_used_up_breaks
   EXPECT_EQ(refuses(4, ev::kRestartsSpent), "kept") << "that is judged elsewhere";
 }
 
+TEST(RestartPolicy, a_worker_that_was_silent_may_have_used_up_an_attempt) {
+  Script script = two_failures(4);
+  script.at(30s).emit("a", 100, ev::heartbeat_lost, {"0", 5});
+  script.worker_ends("a", 0, 1).reaps("a");
+  script.emit("a", 100, ev::restart_refused, {"worker 0 has failed", 2});
+  EXPECT_EQ(verdict(script, kPolicy), "kept");
+}
+
 TEST(RestartPolicy, workers_are_started_anew_alone_or_together_as_the_policy_says) {
   for (const bool alone : {false, true}) {
     AgentSettings settings;
