@@ -171,6 +171,12 @@ class PlantedHardenedDecisions final : public PlantedDecisions<HardenedDecisions
   using PlantedDecisions::PlantedDecisions;
 
  protected:
+  void add_to_redundancy_list(RendezvousState& state, const NodeRef& node,
+                              sim::WallTime now) const override {
+    const RendezvousState before = state;
+    PlantedDecisions::add_to_redundancy_list(state, node, now);
+    if (planted_.has(Planted::rendezvous_spare_still_waits)) state.wait_list = before.wait_list;
+  }
   [[nodiscard]] bool may_be_dead(const NodeRef& node) const override {
     return planted_.has(Planted::rendezvous_evicts_itself) || PlantedDecisions::may_be_dead(node);
   }

@@ -23,6 +23,7 @@ enum class Planted : unsigned char {
   rendezvous_rank_skipped,
   rendezvous_round_stays,
   rendezvous_stays_on_wait_list,
+  rendezvous_spare_still_waits,
   rendezvous_surplus_waits,
   rendezvous_spare_stays,
   rendezvous_joining_without_heartbeat,

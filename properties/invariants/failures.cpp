@@ -125,31 +125,55 @@ class ExitCodeTruth final : public Judge {
 
 /// Time-outs, a closed rendezvous, a lost connection and failed workers are endings that the
 /// protocol knows. These errors are Python's own, of code that met a state it does not expect.
-/// Before its first rendezvous an agent may refuse its configuration by one of them.
+/// Before its first rendezvous an agent may refuse its configuration by one of them. An agent that
+/// meets one in its rendezvous, as it joins or leaves, and ends in another way has met it all the same.
 class NoEscapedError final : public Judge {
  public:
   NoEscapedError()
       : Judge("safety.no_escaped_error",
-              "No agent that takes part in a job ends because of an error in its own code.",
-              {&ev::rendezvous_joining, &ev::agent_finished}) {}
+              "No agent that takes part in a job meets an error in its own code.", {}) {
+    on_agent({&ev::rendezvous_joining}, [this](auto&, AgentId id) { joined_.insert(id); });
+    on_agent({&ev::rendezvous_failed}, [this](auto& event, AgentId id) {
+      if (!is_own(text(event, "error"))) return;
+      met_.try_emplace(id, Met{event.at, event.id, std::string(text(event, "detail"))});
+    });
+    on_agent({&ev::agent_finished}, &NoEscapedError::finished);
+  }
 
  private:
-  void judge_agent(const sim::Event& event, AgentId agent) override {
-    if (event.type == &ev::rendezvous_joining) {
-      joined_.insert(agent);
+  struct Met {
+    sim::WorldTime at{};
+    sim::EventId event{};
+    std::string detail;
+  };
+
+  void finished(const sim::Event& event, AgentId agent) {
+    if (!joined_.contains(agent)) return;
+    const std::string_view detail = text(event, "detail");
+    if (text(event, "outcome") != "error" || !is_own(detail.substr(0, detail.find(':')))) {
+      if (!met_.contains(agent)) kept();
       return;
     }
-    const std::string_view detail = text(event, "detail");
-    if (!joined_.contains(agent)) return;
-    const std::string_view name = detail.substr(0, detail.find(':'));
-    const bool escaped = std::ranges::find(kEscaped, name) != kEscaped.end();
-    if (text(event, "outcome") != "error" || !escaped) return kept();
+    met_.erase(agent);
     broken(event, "{} ended at {} of an error that nothing catches: {}", agent, event.at, detail);
+  }
+
+  void at_end(const RunFacts& /*facts*/) override {
+    for (const auto& [id, met] : met_) {
+      broken(met.at, met.event,
+             say("{} met an error of its own code at {}, in its rendezvous: {}", id, met.at,
+                 met.detail));
+    }
+  }
+
+  [[nodiscard]] static bool is_own(std::string_view error) {
+    return std::ranges::find(kEscaped, error) != kEscaped.end();
   }
 
   static constexpr std::array<std::string_view, 6> kEscaped{
       "AssertionError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValueError"};
   std::set<AgentId> joined_;  ///< those that have tried to
+  std::map<AgentId, Met> met_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace wev = world::events;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // ---- one_worker_per_place
 
@@ -121,6 +122,26 @@ TEST(NoEscapedError, endings_of_the_protocol_and_refused_settings_keep_it) {
   script.at(5s).finishes("b", "error", 1, "RendezvousTimeoutError: ").agent_starts("c");
   script.finishes("c", "error", 1, "ValueError: the maximum number of nodes (0)");
   EXPECT_THAT(witnesses(script.finish(false), "safety.no_escaped_error"), IsEmpty());
+}
+
+/// A spare that leaves a closed rendezvous, say, and finds itself on no list.
+TEST(NoEscapedError, is_met_by_an_agent_that_ends_in_another_way) {
+  const auto meets = [](const char* error, const char* outcome, std::int64_t code) {
+    Script script = two_nodes_at_work();
+    script.at(4s).restarts("b", "membership_change").joining("b").at(5s);
+    script.emit("b", script.agent_pid("b"), ev::rendezvous_failed,
+                {"job", error, std::string(error) + ": b_100_0"});
+    if (*outcome != 0) script.finishes("b", outcome, code, std::string(error) + ": b_100_0");
+    return witnesses(script.finish(false), "safety.no_escaped_error");
+  };
+  const char* const met =
+      "the agent on node b (pid 100) met an error of its own code at 5.000 s, "
+      "in its rendezvous: KeyError: b_100_0";
+  EXPECT_THAT(meets("KeyError", "graceful_exit", 0), HasSubstr(met));
+  EXPECT_THAT(meets("KeyError", "", 0), HasSubstr(met)) << "it is killed, or never ends";
+  EXPECT_THAT(meets("KeyError", "error", 1), Not(HasSubstr("in its rendezvous")))
+      << "it is told once";
+  EXPECT_THAT(meets("RendezvousTimeoutError", "graceful_exit", 0), IsEmpty());
 }
 
 // ---- no_orphans
