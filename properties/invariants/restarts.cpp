@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,8 +149,29 @@ class Restarts {
   std::map<sim::NodeId, sim::WorldTime> lost_nodes_;  ///< whose agent ended with failed workers
 };
 
+/// The jobs in which an agent has shown that it counts what others spend.
+class CountedTogether {
+ public:
+  /// The agent takes one more restart than `before`, the job's, and says that `spent` are.
+  bool is_shown(JobId job, AgentId id, std::int64_t before, std::int64_t spent) {
+    if (before >= ++own_[id] && spent == before + 1) jobs_.insert(job);
+    return jobs_.contains(job);
+  }
+
+ private:
+  std::map<AgentId, std::int64_t> own_;  ///< restarts for failures that each has told of
+  std::set<JobId> jobs_;
+};
+
+constexpr const char* kTooManyLeft =
+    "{} restarts for a failure at {} and says that {} of {} restarts are left; its job had made {} "
+    "before";
+
 /// PyTorch counts per agent incarnation and only what that agent saw, so it breaks this
-/// (incident 9).
+/// (incident 9). Where an agent has counted what others spent, each of a round can have heard, when it
+/// had its seat, what the job had spent before: if it restarts for a failure, it says that no more is
+/// left than that and this failure leave. So a count that is lost with a store is seen at the next
+/// failure, and not only when there is one restart too many.
 class RestartBudget final : public Judge {
  public:
   RestartBudget()
@@ -176,9 +198,12 @@ class RestartBudget final : public Judge {
       restarts.relaunched(event, view());
     } else if (event.type == &ev::worker_started) {
       restarts.worker_started();
+      formed_[id] = event.at;
     } else if (event.type == &ev::group_restarting) {
       // An agent that finds that the others have gone on is a newcomer.
-      if (self.round >= job.highest_completed) restarts.restarting(event, id, view());
+      if (self.round < job.highest_completed) return;
+      restarts.restarting(event, id, view());
+      says_left(event, id, restarts);
     } else if (event.type == &ev::worker_restarting) {
       if (!restarts.restarted_alone(event, id)) return;
       if (is_within(restarts, job, id, event.at)) return;
@@ -189,6 +214,23 @@ class RestartBudget final : public Judge {
     } else if (self.outcome == "failed" && self.round != kNoRound) {  // process.ended
       restarts.agent_failed(event, id, job, view());
     }
+  }
+
+  void says_left(const sim::Event& event, AgentId id, const Restarts& restarts) {
+    const std::string_view cause = text(event, "cause");
+    const JobId job = agent(id).job;
+    const Round* const round = view().round(job, number(event, "round"));
+    if (round == nullptr || !round->completed || view().job(job).over) return;
+    if (cause != "worker_failure" && cause != "heartbeat_loss" && cause != "member_lost") return;
+    const std::int64_t left = number(event, "remaining_restarts"), all = agent(id).max_restarts;
+    const std::int64_t before = restarts.count() - restarts.unheard_by(id, event.at, view());
+    if (!together_.is_shown(job, id, before, all - left)) return;
+    if (left + before + 1 <= all) return kept();
+    // With its seat it was answered: no earlier question hangs.
+    Claimant who = view().claimant(id);
+    who.caught = {};
+    if (excused(view().ledger().find(who, needs(), *round->completed, formed_[id]))) return;
+    broken(event, kTooManyLeft, id, event.at, left, all, before);
   }
 
   /// Judges the latest restart, which the agent, if there is one, took at `taken`: it is one of those
@@ -205,6 +247,8 @@ class RestartBudget final : public Judge {
   }
 
   std::map<JobId, Restarts> restarts_;
+  CountedTogether together_;
+  std::map<AgentId, sim::WorldTime> formed_;  ///< when each has last started workers
 };
 
 /// What an agent has spent by itself.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "event_builder.h"
 #include "model/observe/restart_events.h"
@@ -30,6 +32,42 @@ TEST(RestartBudget, failures_of_different_agents_count_for_one_job) {
               HasSubstr("round 2 at 81.000 s is restart 2 of job \"job\" after a failure (a worker "
                         "on node b failed); "
                         "max_restarts is 1"));
+}
+
+/// Node a restarts for a failure, in the next round b, which has counted that or has not, and then c,
+/// which says that `left` of 3 restarts are left. The store is lost at `lost`; c has its seat at 70 s.
+std::string says_left_after_others(std::int64_t left, bool counted,
+                                   std::optional<sim::Duration> lost) {
+  Script script = at_work_beside_a_store({"a", "b"});
+  const auto fails = [&](const std::string& node, std::int64_t remaining, std::int64_t round) {
+    script.worker_ends(node, 0, 1).reaps(node);
+    script.emit(node, script.agent_pid(node), ev::group_restarting,
+                {"worker_failure", remaining, round});
+    script.stops_workers(node).joining(node);
+  };
+  script.at(10s);
+  fails("a", 2, 0);
+  script.restarts("b", "membership_change").at(40s).form(1, {"a", "b"}).at(50s);
+  fails("b", counted ? 1 : 2, 1);
+  script.restarts("a", "membership_change").agent_starts("c");
+  if (lost && *lost < 70s) script.at(*lost).store_dies().store_starts();
+  script.at(70s).form(2, {"a", "b", "c"});
+  if (lost && *lost >= 70s) script.at(*lost).store_dies().store_starts();
+  script.at(90s);
+  fails("c", left, 2);
+  return verdict(script, "safety.restart_budget");
+}
+
+TEST(RestartBudget, an_agent_says_no_more_than_its_job_has_left_where_agents_count_for_each_other) {
+  EXPECT_EQ(says_left_after_others(0, true, std::nullopt), "kept");
+  EXPECT_EQ(says_left_after_others(1, true, std::nullopt), "broken") << "it has not heard of one";
+  EXPECT_EQ(says_left_after_others(2, false, std::nullopt), "kept") << "each counts for itself";
+}
+
+TEST(RestartBudget, an_agent_knows_since_it_has_a_seat_what_a_store_loses) {
+  EXPECT_EQ(says_left_after_others(2, true, 60s), "broken");
+  EXPECT_EQ(says_left_after_others(2, true, 70s), "excused by the store (store_taken)");
+  EXPECT_EQ(says_left_after_others(2, true, 80s), "broken");
 }
 
 TEST(RestartBudget, agents_that_fail_together_restart_the_job_once) {
