@@ -70,6 +70,12 @@ class PlantedHardenedMembershipWatch final
                                  PlantedJobStanding& job)
       : PlantedMembershipWatch(job, core, exit_wait, job) {}
 
+  AfterBarrier after_barrier(std::string_view how_it_ended) override {
+    const AfterBarrier after = PlantedMembershipWatch::after_barrier(how_it_ended);
+    const bool stays = after == AfterBarrier::others_return && has(Planted::agent_stays_behind);
+    return stays ? AfterBarrier::others_went_on : after;
+  }
+
  protected:
   const char* follow_newcomers() override {
     const char* const cause = PlantedMembershipWatch::follow_newcomers();

@@ -125,6 +125,7 @@ enum class Planted : unsigned char {
   agent_exit_barrier_without_pause,
   agent_exit_barrier_counted_twice,
   agent_exit_barrier_left_silently,
+  agent_stays_behind,
   agent_ends_before_workers,
   agent_departure_costs_a_restart,
   agent_goodbye_not_said,

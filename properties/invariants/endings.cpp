@@ -321,8 +321,8 @@ class BarrierOpens final : public Judge {
 
 /// It is passed when each rank of the round has come to it, the ranks of agents that have gone since
 /// among them; it is left as timed out when the exit barrier's time, less a tenth, is over: clocks
-/// drift. Bound: exit barrier + reply + slack, from the moment when an agent has come to it until it
-/// has left it.
+/// drift. One that leaves it sooner, its job not over, goes back with the others before it ends. Bound:
+/// exit barrier + reply + slack, between an agent's coming and its leaving.
 class ExitBarrier final : public Judge {
  public:
   ExitBarrier()
@@ -330,7 +330,10 @@ class ExitBarrier final : public Judge {
               "An agent passes the exit barrier only when all others have come, or when the time "
               "for which it is to wait is over.",
               {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended},
-              kAsking | kOwnRank) {}
+              kAsking | kOwnRank) {
+    on_agent({&ev::rendezvous_joining}, [this](auto&, AgentId id) { returns_.erase(id); });
+    on_agent({&ev::agent_finished}, &ExitBarrier::finished);
+  }
 
  private:
   void judge_agent(const sim::Event& event, AgentId id) override {
@@ -347,7 +350,19 @@ class ExitBarrier final : public Judge {
     const std::string_view result = text(event, "result");
     if (since.empty()) return;
     if (result == "passed") passed(event, id, std::ssize(came));
-    if (result == "timed_out") timed_out(event, id, since.mapped());
+    if (result == "timed_out") return timed_out(event, id, since.mapped());
+    const bool early = event.at - since.mapped() < agent(id).timeouts.exit_barrier * 9 / 10;
+    if (result != "passed" && early) returns_[id] = since.mapped();
+  }
+
+  void finished(const sim::Event& event, AgentId id) {
+    const auto returns = returns_.extract(id);
+    if (returns.empty() || text(event, "outcome") != "succeeded" || job_of(id).over) return;
+    if (excused(hindrance(id, kAsking, returns.mapped(), event.at))) return;
+    broken(event,
+           "{} came to the exit barrier at {}, did not wait until it was open, and ended as "
+           "\"succeeded\" at {}; its job was not over",
+           id, returns.mapped(), event.at);
   }
 
   void passed(const sim::Event& event, AgentId id, std::int64_t came) {
@@ -368,7 +383,8 @@ class ExitBarrier final : public Judge {
   }
 
   std::map<std::pair<JobId, std::int64_t>, std::set<std::int64_t>> came_;  ///< ranks, by round
-  std::map<AgentId, sim::WorldTime> since_;  ///< when those in a barrier came to it
+  std::map<AgentId, sim::WorldTime> since_;    ///< when those in a barrier came to it
+  std::map<AgentId, sim::WorldTime> returns_;  ///< those that left it early: when they had come
   Obligations<AgentId> owed_{
       *this, "barrier + reply + slack", [this](AgentId id, const Due& due) {
         return say("{} came to the exit barrier at {}; it should have left it", id, due.since);

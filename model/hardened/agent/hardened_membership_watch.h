@@ -50,7 +50,7 @@ class HardenedMembershipWatch : public MembershipWatch {
   /// Behind an exit barrier that ended like this. An agent that was cut off may come last to one
   /// that the others have left for another round, which may need it. What only newcomers have begun,
   /// in a store that came up empty, waits for members that are done.
-  AfterBarrier after_barrier(std::string_view how_it_ended);
+  virtual AfterBarrier after_barrier(std::string_view how_it_ended);
 
  protected:
   /// Nodes wait. Returns cause_to_follow().

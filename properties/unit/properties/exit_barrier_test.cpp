@@ -223,5 +223,25 @@ TEST(ExitBarrier, an_agent_that_never_leaves_it_breaks_it_unless_it_ends) {
   }
 }
 
+/// Node a, done, leaves the barrier when b, whose worker has failed, comes back; it ends, having gone
+/// back before or not.
+TEST(ExitBarrier, an_agent_that_leaves_it_for_others_goes_back_with_them) {
+  const auto ends = [](bool goes_back, const char* outcome, const char* fault) {
+    Script script = at_work_beside_a_store({"a", "b"});
+    script.at(10s).worker_ends("a", 0, 0).reaps("a").group("a", "SUCCEEDED").enters_barrier("a");
+    script.at(20s).worker_ends("b", 0, 1).reaps("b").restarts("b", "worker_failure").joining("b");
+    script.at(21s);
+    if (*fault != 0) script.fault(0, fault, 5s, "a");
+    script.leaves_barrier("a", "others_return");
+    if (goes_back) script.joining("a").at(30s);
+    script.finishes("a", outcome, 0);
+    return verdict(script, kExitBarrier);
+  };
+  EXPECT_EQ(ends(false, "succeeded", ""), "broken");
+  EXPECT_EQ(ends(true, "succeeded", ""), "kept") << "it is too late for another round";
+  EXPECT_EQ(ends(false, "signalled", ""), "kept");
+  EXPECT_EQ(ends(false, "succeeded", "net_clog"), "excused by the path to the store (net_clog)");
+}
+
 }  // namespace
 }  // namespace hooke::properties::test
