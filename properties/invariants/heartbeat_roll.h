@@ -21,12 +21,20 @@ struct ExpectedWorker {
   std::string policy;
   std::optional<sim::WorldTime> heard;  ///< its latest beat
   sim::WorldTime since{};               ///< that, else when it was expected
+  int late_beats = 0;                   ///< in a row, each nearly when it would have been lost
 
   /// How long it may be silent at present; nullopt: for ever.
   [[nodiscard]] std::optional<sim::Duration> patience() const {
     if (heard) return deadline;
     return first_beat < sim::Duration::zero() ? std::nullopt : std::optional(first_beat);
   }
+  /// A beat has come. True: again and again only when the worker may hardly be silent any longer.
+  bool beat(sim::WorldTime at) {
+    late_beats = heard && at - since >= deadline * 9 / 10 ? late_beats + 1 : 0;
+    heard = since = at;
+    return late_beats == kLateBeats;
+  }
+  static constexpr int kLateBeats = 3;
   /// That is over, or but one `part` of it.
   [[nodiscard]] bool is_late(sim::WorldTime at, int part) const {
     const auto span = patience();

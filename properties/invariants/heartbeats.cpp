@@ -98,11 +98,17 @@ constexpr const char* kNotTakenBack =
     "say so";
 constexpr const char* kAgainstPolicy =
     "{} restarted its workers at {} for a lost heartbeat; its policy is \"{}\"";
+constexpr const char* kTooSeldom =
+    "the agent on node {} has heard rank {} at {}, for the third time in a row, only when it would "
+    "soon have been lost: it may be silent for {}";
 constexpr const char* kNotLost = "{} says at {} that its worker {} is back, which was not lost";
 constexpr const char* kMarkedOnly =
     "{} signalled pid {} at {} while all it had against its workers was a lost heartbeat; its "
     "policy is \"mark\"";
 
+/// A worker that is heard three times in a row only when nine tenths of what it may be silent for are
+/// over, though nothing hindered its agent, has been told to beat too seldom: a little more, and it is
+/// lost while it works.
 class HeartbeatSafety final : public Judge {
  public:
   HeartbeatSafety()
@@ -130,23 +136,22 @@ class HeartbeatSafety final : public Judge {
     on_agent({&ev::worker_started}, [this](auto&, AgentId id) { losses_.forget(id); });
     on_agent({&ev::group_restarting}, &HeartbeatSafety::restarting);
     on_agent({&ev::heartbeat_received}, &HeartbeatSafety::received);
-    on_agent({&ev::heartbeat_returned}, &HeartbeatSafety::returned);
+    on_agent({&ev::heartbeat_returned}, [this](auto& event, AgentId id) {
+      if (losses_.found(event, id)) return kept();
+      broken(event, kNotLost, id, event.at, text(event, "worker"));
+    });
     on_agent({&ev::heartbeat_lost}, &HeartbeatSafety::lost);
   }
 
  private:
-  /// The agent tells of the return before the beat that shows it.
   void received(const sim::Event& event, AgentId id) {
     ExpectedWorker* const worker = roll_.take(event, id);
     if (worker == nullptr) return;
-    worker->heard = worker->since = event.at;
+    const sim::WorldTime from = event.at - ExpectedWorker::kLateBeats * worker->deadline;
+    if (worker->beat(event.at) && !excused(hindrance(id, kItself | kPath, from, event.at)))
+      broken(event, kTooSeldom, event.node, worker->rank, event.at, worker->deadline);
     if (!losses_.found(event, id)) return kept();
     broken(event, kNotTakenBack, event.node, worker->rank, event.at);
-  }
-
-  void returned(const sim::Event& event, AgentId id) {
-    if (losses_.found(event, id)) return kept();
-    broken(event, kNotLost, id, event.at, text(event, "worker"));
   }
 
   /// The agent's clock may run a little faster than true time, one that goes wrong a tenth.

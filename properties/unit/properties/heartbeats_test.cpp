@@ -246,5 +246,22 @@ TEST(HeartbeatSafety, an_agent_that_is_killed_while_it_stops_its_workers_can_giv
   EXPECT_THAT(witnesses(afterwards.finish(), kSafety), HasSubstr("signalled pid 101 at 8.000 s"));
 }
 
+/// Beats that come `apart`, of a worker that is lost after 5 s.
+TEST(HeartbeatSafety, a_worker_beats_more_often_than_it_must_not_to_be_lost) {
+  const auto beats = [](sim::Duration apart, const char* fault) {
+    Watched script;
+    script.at(2500ms);
+    if (*fault != 0) script.fault(0, fault, 20s, "a <-> a");
+    for (int i = 1; i <= 3; ++i) {
+      script.at(2s + i * apart);
+      script.beat();
+    }
+    return verdict(script, kSafety);
+  };
+  EXPECT_EQ(beats(4900ms, ""), "broken");
+  EXPECT_EQ(beats(4s, ""), "kept");
+  EXPECT_EQ(beats(4900ms, "net_delay"), "excused by the path to the store (net_delay)");
+}
+
 }  // namespace
 }  // namespace hooke::properties::test
