@@ -5,9 +5,13 @@
 
 namespace hooke::model::events {
 
-/// Somebody has so many slots now; `free` are left.
-inline constexpr sim::EventType pool_leased{"pool.leased", {"lease", "slots", "free"}};
-/// A lease is over; `killed` of its workers were running still.
-inline constexpr sim::EventType pool_reclaimed{"pool.reclaimed", {"lease", "slots", "killed"}};
+inline constexpr sim::EventType pool_leased{
+    "pool.leased",
+    {"lease", "slots", "free"},
+    "A client of a worker pool has so many slots now; free: those left."};
+inline constexpr sim::EventType pool_reclaimed{
+    "pool.reclaimed",
+    {"lease", "slots", "killed"},
+    "A lease of a worker pool is over. killed: its workers that were running still."};
 
 }  // namespace hooke::model::events

@@ -6,12 +6,17 @@
 
 namespace hooke::model::events {
 
-/// This agent closes its rendezvous in the manner of that name, and may wait `limit` for the others
-/// before. Told behind agent.settings.
-inline constexpr sim::EventType shutdown_settings{"shutdown.settings", {"manner", "limit"}};
-/// Before it closes the rendezvous it waits for others, of which so many are at work.
-inline constexpr sim::EventType shutdown_waiting{"shutdown.waiting", {"run_id", "others", "limit"}};
-/// The wait is over; `others`: those that are at work still, the limit being over.
-inline constexpr sim::EventType shutdown_waited{"shutdown.waited", {"run_id", "others", "waited"}};
+inline constexpr sim::EventType shutdown_settings{
+    "shutdown.settings",
+    {"manner", "limit"},
+    "How the agent closes its rendezvous. limit: how long it may wait for the others before."};
+inline constexpr sim::EventType shutdown_waiting{
+    "shutdown.waiting",
+    {"run_id", "others", "limit"},
+    "Before it closes the rendezvous the agent waits for others, of which so many are at work."};
+inline constexpr sim::EventType shutdown_waited{
+    "shutdown.waited",
+    {"run_id", "others", "waited"},
+    "The wait before the closing is over. others: those still at work when the limit was over."};
 
 }  // namespace hooke::model::events

@@ -6,8 +6,9 @@
 
 namespace hooke::model::events {
 
-/// The work `scope` of a worker is done; it took so long, and longer than `limit` would have ended
-/// the worker.
-inline constexpr sim::EventType work_measured{"work.measured", {"scope", "took", "limit"}};
+inline constexpr sim::EventType work_measured{"work.measured",
+                                              {"scope", "took", "limit"},
+                                              "A worker's piece of work is done; it took so long, "
+                                              "and longer than limit would have ended the worker."};
 
 }  // namespace hooke::model::events

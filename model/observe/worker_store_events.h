@@ -14,13 +14,19 @@ namespace hooke::model::events {
 /// server has it, or several with blanks between. `value`: what is written, or added; a text that
 /// is long or not plain is given by its size.
 inline constexpr sim::EventType worker_store_asked{
-    "worker.store_asked", {"run_id", "rank", "round", "newest_round", "operation", "key", "value"}};
+    "worker.store_asked",
+    {"run_id", "rank", "round", "newest_round", "operation", "key", "value"},
+    "A worker is about to send a request to its store. round: that of the worker; newest_round: "
+    "the latest of the job that an agent has joined. operation: set, add, compare_set, append, "
+    "multi_set, delete_key, get, multi_get, wait, check, num_keys."};
 /// The answer has come, or it is known that none will. `result`: what was read, "ok", "timed out",
 /// "failed: " and why. There is none for a worker that ended before: what it asked may have been
 /// carried out. `took`: since it asked, on the monotonic clock of its machine.
 inline constexpr sim::EventType worker_store_answered{
     "worker.store_answered",
-    {"run_id", "rank", "round", "newest_round", "operation", "key", "result", "took"}};
+    {"run_id", "rank", "round", "newest_round", "operation", "key", "result", "took"},
+    "The answer of the store has come, or it is known that none will. result: what was read, ok, "
+    "timed out, or failed and why. took: since the worker asked."};
 
 /// Whether these requests change what a store keeps. An addition of 0 reads.
 inline bool is_store_write(std::string_view operation, std::string_view value) {

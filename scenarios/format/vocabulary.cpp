@@ -14,25 +14,46 @@ constexpr std::array<std::string_view, 3> kRoles{"store_host", "rank0", "all"};
 struct FaultPoint {
   std::string_view name;
   bool torchrun = false;  ///< its code has that place, too
+  std::string_view meaning;
 };
 
 /// In the order of a node's life.
 constexpr std::array kFaultPoints{
-    FaultPoint{"agent.started", true},
-    FaultPoint{"rendezvous.joining", true},
-    FaultPoint{"rendezvous.before_write"},
-    FaultPoint{"rendezvous.joined", true},
-    FaultPoint{"legacy.setup"},
-    FaultPoint{"legacy.waiting"},
-    FaultPoint{"legacy.joined"},
-    FaultPoint{"legacy.confirmed"},
-    FaultPoint{"agent.joined", true},
-    FaultPoint{"agent.ranks_assigned", true},
-    FaultPoint{"agent.workers_started", true},
-    FaultPoint{"agent.stopping", true},
-    FaultPoint{"agent.exit_barrier", true},
-    FaultPoint{"agent.closing"},
-    FaultPoint{"rendezvous.closing", true},
+    FaultPoint{"agent.started", true,
+               "The agent has read its command line and is about to make its rendezvous."},
+    FaultPoint{"rendezvous.joining", true, "The agent is about to join a round."},
+    FaultPoint{"rendezvous.before_write", false,
+               "The agent is about to write the shared state of the rendezvous to the store (every "
+               "such write)."},
+    FaultPoint{"rendezvous.joined", true,
+               "The agent has its place in a round; next_rendezvous is about to return it."},
+    FaultPoint{"legacy.setup", false,
+               "With the older etcd rendezvous: the agent is about to count up the version that it "
+               "will set up."},
+    FaultPoint{"legacy.waiting", false,
+               "With the older etcd rendezvous: the agent has said that it waits for a running "
+               "job's next version."},
+    FaultPoint{"legacy.joined", false,
+               "With the older etcd rendezvous: the agent has entered a version that is not "
+               "complete yet."},
+    FaultPoint{"legacy.confirmed", false,
+               "With the older etcd rendezvous: the agent has confirmed its seat, and waits until "
+               "all have."},
+    FaultPoint{"agent.joined", true,
+               "The agent is back from the rendezvous and has no ranks for its workers yet."},
+    FaultPoint{"agent.ranks_assigned", true,
+               "The agent has given its workers their ranks and has not started them yet."},
+    FaultPoint{"agent.workers_started", true,
+               "The agent has started all its workers of this round."},
+    FaultPoint{"agent.stopping", true, "The agent is about to stop its workers."},
+    FaultPoint{"agent.exit_barrier", true,
+               "The agent's workers are done; it is about to wait for the other agents in the exit "
+               "barrier."},
+    FaultPoint{"agent.closing", false,
+               "The agent's work is over, and it is about to part from the rendezvous in whatever "
+               "manner is right."},
+    FaultPoint{"rendezvous.closing", true,
+               "The agent is about to close the rendezvous, or to leave it."},
 };
 
 constexpr bool any(const FaultPoint&) {
@@ -95,6 +116,12 @@ std::span<const std::string_view> fault_points() {
 
 std::span<const std::string_view> fault_points_of_torchrun() {
   return kPointsOfTorchrun;
+}
+
+std::string_view meaning_of_fault_point(std::string_view name) {
+  const auto found = std::find_if(kFaultPoints.begin(), kFaultPoints.end(),
+                                  [&](const FaultPoint& point) { return point.name == name; });
+  return found == kFaultPoints.end() ? std::string_view{} : found->meaning;
 }
 
 std::optional<sim::Signal> signal_named(std::string_view name) {

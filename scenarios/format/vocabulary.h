@@ -134,6 +134,9 @@ std::span<const std::string_view> fault_points();
 /// (scenarios/guest/python/torch_points.py).
 std::span<const std::string_view> fault_points_of_torchrun();
 
+/// Where in an agent's life that point is, in a sentence; empty for a name that is no point.
+std::string_view meaning_of_fault_point(std::string_view name);
+
 /// Events that have been renamed keep their former names (mark, fault.felt) in scenarios and traces
 /// until version 0.2. What is no former name is returned as it is.
 std::string_view present_event_name(std::string_view name);

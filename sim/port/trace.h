@@ -20,9 +20,13 @@ struct EventType {
   static constexpr std::size_t kMaxFields = 8;
   std::string_view name;  ///< "rendezvous.completed": noun.verb, lower case
   std::array<std::string_view, kMaxFields> fields{};  ///< names in order; unused ones are empty
+  /// For hooke help: what has happened, in a sentence, then the fields that need a word. Empty for
+  /// an event that no scenario can wait for.
+  std::string_view meaning;
 
-  constexpr EventType(std::string_view event_name, std::initializer_list<std::string_view> names)
-      : name(event_name) {
+  constexpr EventType(std::string_view event_name, std::initializer_list<std::string_view> names,
+                      std::string_view what_it_means = {})
+      : name(event_name), meaning(what_it_means) {
     std::size_t i = 0;
     for (const std::string_view field : names) fields[i++] = field;
     field_count = i;

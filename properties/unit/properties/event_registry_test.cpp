@@ -45,6 +45,7 @@ void expect_complete(const std::vector<const sim::EventType*>& all,
   for (const sim::EventType* type : all) {
     EXPECT_TRUE(known.emplace(type->name).second) << type->name << " is there twice";
     EXPECT_EQ(find(type->name), type);
+    EXPECT_TRUE(type->meaning.ends_with(".")) << type->name << " has no meaning for hooke help";
   }
   EXPECT_EQ(known, declared);
   EXPECT_EQ(find("no.such_event"), nullptr);

@@ -52,6 +52,15 @@ TEST(Vocabulary, lists_exactly_the_fault_points_that_the_model_passes) {
   EXPECT_EQ(listed, passed);
 }
 
+TEST(Vocabulary, says_of_every_fault_point_where_it_is) {
+  std::set<std::string_view> meanings;
+  for (const std::string_view point : fault_points()) {
+    EXPECT_TRUE(meaning_of_fault_point(point).ends_with(".")) << point;
+    EXPECT_TRUE(meanings.insert(meaning_of_fault_point(point)).second) << point;
+  }
+  EXPECT_EQ(meaning_of_fault_point("no.such_point"), "");
+}
+
 /// Whether a file below model/ matches, and which.
 std::vector<std::string> model_files_with(const std::string& pattern) {
   std::vector<std::string> found;
