@@ -42,9 +42,10 @@ std::vector<std::string> with_help_spelled_out(const CLI::App& app,
   if (arguments.empty()) return arguments;
   if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
   if (arguments.front() != "help") return arguments;
+  const std::string about = arguments.size() == 1 ? "" : arguments[1];
+  // Names that are no commands, and options, are for hooke help itself.
+  if (!about.empty() && command_called(app, about) == nullptr) return arguments;
   arguments.erase(arguments.begin());
-  const bool is_word = arguments.size() == 1 && !arguments[0].starts_with("-");
-  if (is_word && command_called(app, arguments[0]) == nullptr) return {"list", "all", arguments[0]};
   arguments.emplace_back("--help");
   return arguments;
 }

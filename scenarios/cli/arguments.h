@@ -11,8 +11,8 @@ namespace hooke::cli {
 
 /// Whole names for unique beginnings of long options, as in Python's argparse ("--redir" for
 /// "--redirects"), up to the first argument that is none: from there on all belongs to a script.
-/// "help COMMAND" becomes "COMMAND --help", "help" "--help", "version" "--version", and
-/// "help NAME" of an invariant, a scenario or another word that is no command "list all NAME".
+/// "help COMMAND" becomes "COMMAND --help", "help" "--help" and "version" "--version". "help NAME"
+/// of a word that is no command stays what it is.
 /// CLI::ExtrasError when an option begins several.
 std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> arguments);
 

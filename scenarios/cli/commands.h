@@ -40,6 +40,8 @@ void add_shrink(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 /// hooke judge TRACE…: judges what happened for real. hooke view TRACE…: draws it.
 void add_judge(CLI::App& app, int& exit_code);
+/// hooke help NAME: what a command or a name means.
+void add_help(CLI::App& app, int& exit_code);
 /// hooke list: invariants, faults, events and the like by name.
 void add_list(CLI::App& app, int& exit_code);
 /// The names of that kind ("invariants", or "all"), in hooke list's order.

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   add_shrink(app, exit_code);
   add_explain(app, exit_code);
   add_judge(app, exit_code);
+  add_help(app, exit_code);
   add_list(app, exit_code);
   add_schema(app, exit_code);
   add_bench(app, exit_code);

@@ -1,4 +1,4 @@
-// hooke list: the names that scenarios and results use, from the tables that give them their meaning.
+// hooke list and hooke help NAME: the names that scenarios and results use, and what one means.
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -13,104 +13,22 @@
 #include <string>
 #include <vector>
 
-#include "model/observe/coverage_meanings.h"
-#include "model/observe/event_registry.h"
-#include "properties/invariants/invariant.h"
 #include "reports/known_issue_table.h"
 #include "reports/text.h"
+#include "reports/weakness_table.h"
 #include "scenarios/cli/arguments.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/library.h"
+#include "scenarios/cli/names.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/format/json_reader.h"
 #include "scenarios/format/loader.h"
-#include "scenarios/format/vocabulary.h"
-#include "sim/world/world_event_registry.h"
 
 namespace hooke::cli {
 namespace {
 
-constexpr const char* kScenario = "scenario";
-
-struct Entry {
-  std::string kind;  ///< "invariant"
-  std::string name;
-  std::string text;
-  std::string file;  ///< of a scenario
-};
-
-void add_invariants(std::vector<Entry>& out) {
-  for (const auto& invariant : properties::InvariantRegistry::with_builtins().make_all()) {
-    std::string text(invariant->meaning());
-    std::vector<std::string> needs;
-    const bool any = invariant->needs() == properties::kAny;
-    for (properties::Needs left = any ? 0 : invariant->needs(); left != 0; left &= left - 1) {
-      needs.emplace_back(properties::name_of_first(left));
-    }
-    if (any) text += " Excused by any fault.";
-    if (!needs.empty()) text += " Excused by a fault of: " + report::joined(needs) + ".";
-    out.push_back({"invariant", std::string(invariant->id()), text, ""});
-  }
-}
-
-void add_faults(std::vector<Entry>& out) {
-  for (const scenario::Word& word : scenario::vocabulary()) {
-    std::vector<std::string> parameters;
-    for (const scenario::ParameterKey& key : scenario::kParameterKeys) {
-      if (!word.takes(key.parameter)) continue;
-      parameters.push_back(std::string(key.name) +
-                           (word.needs(key.parameter) && key.needed ? "" : " (optional)"));
-    }
-    out.push_back(
-        {"fault", std::string(word.name),
-         std::string(word.meaning) + "; " +
-             (parameters.empty() ? "takes nothing" : "takes " + report::joined(parameters)),
-         ""});
-  }
-}
-
-void add_events(std::vector<Entry>& out) {
-  std::vector<const sim::EventType*> types = model::all_event_types();
-  for (const sim::EventType* const type : world::all_event_types()) types.push_back(type);
-  for (const sim::EventType* const type : types) {
-    std::vector<std::string> fields;
-    for (std::size_t i = 0; i < type->field_count; ++i) fields.emplace_back(type->fields[i]);
-    out.push_back({"event", std::string(type->name),
-                   fields.empty() ? "no fields" : "fields " + report::joined(fields), ""});
-  }
-}
-
-std::vector<Entry> everything() {
-  std::vector<Entry> out;
-  add_invariants(out);
-  add_faults(out);
-  add_events(out);
-  for (const auto& [point, meaning] : model::coverage::kMeanings) {
-    out.push_back({"coverage", std::string(point), std::string(meaning), ""});
-  }
-  for (const std::string_view point : scenario::fault_points()) {
-    out.push_back(
-        {"fault-point", std::string(point), "a place in an agent's code for a trigger", ""});
-  }
-  return out;
-}
-
-/// ScenarioError where there is no library.
-std::vector<Entry> scenarios_of(const std::optional<std::string>& library) {
-  if (!library) {
-    throw scenario::ScenarioError(
-        "hooke list scenarios: no library came with this program; --library DIR names a directory "
-        "of scenario files");
-  }
-  std::vector<Entry> out;
-  for (const LibraryScenario& each : scenarios_below(*library)) {
-    out.push_back({kScenario, each.name, each.description, each.file});
-  }
-  return out;
-}
-
 /// The incidents of the library that violate an invariant, with what mends each.
-void print_known_issues(const Entry& entry, const report::Style& style) {
+void print_known_issues(const Name& entry, const report::Style& style) {
   if (entry.kind != "invariant") return;
   const std::vector<report::KnownIssue> issues = report::known_issues_of(entry.name);
   if (issues.empty()) return;
@@ -125,15 +43,36 @@ void print_known_issues(const Entry& entry, const report::Style& style) {
   }
 }
 
+/// A line of details: `title`, and behind it `text` in a column of its own.
+void print_detail(const std::string& title, const std::string& text, const report::Style& style) {
+  const std::string indent(13, ' ');
+  std::cout << report::pad("  " + title, indent.size()) << report::wrap(text, style.width, indent)
+            << '\n';
+}
+
+/// What shows a weakness, what a hardened agent does instead, and how to see it.
+void print_weakness(const Name& entry, const report::Style& style) {
+  const std::optional<std::string> library = library_of_program();
+  for (const report::Weakness& weakness : report::weaknesses()) {
+    if (std::ranges::find(weakness.codes, entry.name) == weakness.codes.end()) continue;
+    std::cout << '\n';
+    // One code may stand for two of them.
+    if (weakness.what != entry.text) print_detail("weakness", weakness.what, style);
+    print_detail("shown by", weakness.shown_by, style);
+    print_detail("hardened", weakness.mended, style);
+    if (!weakness.scenario.empty() && library) {
+      std::cout << "next: hooke explain " << *library << '/' << weakness.scenario << '\n';
+    }
+  }
+  std::cout << "Paths are those below scenarios/library and properties.\n";
+}
+
 /// The references of a scenario of the library, what it shows to be violated, and how to play it.
-void print_scenario(const Entry& entry, const report::Style& style) {
+void print_scenario(const Name& entry, const report::Style& style) {
   const scenario::Scenario scenario = scenario::load_scenario_file(entry.file);
   std::cout << '\n';
   const auto print = [&](const std::string& title, const std::vector<std::string>& values) {
-    if (values.empty()) return;
-    const std::string indent(13, ' ');
-    std::cout << report::pad("  " + title, indent.size())
-              << report::wrap(report::joined(values), style.width, indent) << '\n';
+    if (!values.empty()) print_detail(title, report::joined(values), style);
   };
   print("file", {entry.file});
   print("nodes", {std::to_string(scenario.cluster.nodes.size())});
@@ -145,12 +84,8 @@ void print_scenario(const Entry& entry, const report::Style& style) {
   }
 }
 
-/// Whether `kind`, as it is written on a command line, means that entry.
-bool is_of(const Entry& entry, const std::string& kind) {
-  return kind == "all" || kind == entry.kind || kind == entry.kind + "s";
-}
-
 struct ListOptions {
+  std::string command = "hooke list";  ///< what was typed, for its complaints
   std::string kind;
   std::vector<std::string> commands;   ///< what `hooke help` takes besides the names listed here
   std::optional<std::string> library;  ///< nullopt: the program's own
@@ -158,13 +93,13 @@ struct ListOptions {
   bool json = false;
 };
 
-std::vector<Entry> of_kind(const ListOptions& options) {
+std::vector<Name> of_kind(const ListOptions& options) {
   if (options.kind == "scenarios") {
-    return scenarios_of(options.library ? options.library : library_of_program());
+    return scenario_names(options.library ? options.library : library_of_program());
   }
   if (options.library) throw scenario::ScenarioError("hooke list: --library is for scenarios only");
-  std::vector<Entry> all = everything();
-  std::erase_if(all, [&](const Entry& entry) { return !is_of(entry, options.kind); });
+  std::vector<Name> all = all_names();
+  std::erase_if(all, [&](const Name& entry) { return !is_of(entry, options.kind); });
   return all;
 }
 
@@ -173,44 +108,44 @@ std::string file_name(const std::string& scenario) {
 }
 
 /// A scenario is also meant by the name of its file, and by that of a folder above it.
-bool is_meant(const Entry& entry, const std::string& pattern) {
+bool is_meant(const Name& entry, const std::string& pattern) {
   if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) == 0) return true;
-  return entry.kind == kScenario &&
+  return entry.kind == kScenarioKind &&
          (fnmatch(pattern.c_str(), file_name(entry.name).c_str(), 0) == 0 ||
           fnmatch(pattern.c_str(), entry.name.c_str(), FNM_LEADING_DIR) == 0);
 }
 
-void add_meant(std::vector<Entry>& out, const std::vector<Entry>& all, const std::string& pattern) {
+void add_meant(std::vector<Name>& out, const std::vector<Name>& all, const std::string& pattern) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(out),
-               [&](const Entry& entry) { return is_meant(entry, pattern); });
+               [&](const Name& entry) { return is_meant(entry, pattern); });
 }
 
 /// ScenarioError that names what is most like `pattern`.
-[[noreturn]] void refuse(const std::string& pattern, const std::vector<Entry>& all,
+[[noreturn]] void refuse(const std::string& pattern, const std::vector<Name>& all,
                          const ListOptions& options) {
   std::vector<std::string> names = options.commands;
-  for (const Entry& entry : all) {
+  for (const Name& entry : all) {
     names.push_back(entry.name);
-    if (entry.kind == kScenario) names.push_back(file_name(entry.name));
+    if (entry.kind == kScenarioKind) names.push_back(file_name(entry.name));
   }
   const auto near = scenario::nearest(pattern, names);
-  throw scenario::ScenarioError("hooke list: no " +
+  throw scenario::ScenarioError(options.command + ": no " +
                                 (options.kind == "all" ? "name" : options.kind) + " " + pattern +
                                 (near ? "; did you mean " + *near + "?" : ""));
 }
 
 /// Of all kinds a pattern means scenarios only where it means nothing else.
-std::vector<Entry> wanted(const ListOptions& options) {
-  std::vector<Entry> all = of_kind(options);
+std::vector<Name> wanted(const ListOptions& options) {
+  std::vector<Name> all = of_kind(options);
   if (options.patterns.empty()) return all;
   bool with_library = options.kind != "all";
-  std::vector<Entry> out;
+  std::vector<Name> out;
   for (const std::string& pattern : options.patterns) {
     const std::size_t before = out.size();
     add_meant(out, all, pattern);
     if (out.size() == before && !with_library) {
       const std::optional<std::string> library = library_of_program();
-      const std::vector<Entry> scenarios = library ? scenarios_of(library) : std::vector<Entry>{};
+      const std::vector<Name> scenarios = library ? scenario_names(library) : std::vector<Name>{};
       all.insert(all.end(), scenarios.begin(), scenarios.end());
       with_library = true;
       add_meant(out, all, pattern);
@@ -222,13 +157,14 @@ std::vector<Entry> wanted(const ListOptions& options) {
 
 /// Without a kind: which there are, how many of each, and one of them.
 int list_kinds(const report::Style& style) {
-  const std::vector<Entry> all = everything();
+  const std::vector<Name> all = all_names();
   std::cout << "What can be listed:\n";
-  for (const char* const kind : {"invariants", "faults", "events", "coverage", "fault-points"}) {
+  for (const char* const kind :
+       {"invariants", "faults", "events", "coverage", "fault-points", "weaknesses"}) {
     const auto count = std::count_if(all.begin(), all.end(),
-                                     [&](const Entry& entry) { return is_of(entry, kind); });
-    const auto first = std::find_if(all.begin(), all.end(),
-                                    [&](const Entry& entry) { return is_of(entry, kind); });
+                                     [&](const Name& entry) { return is_of(entry, kind); });
+    const auto first =
+        std::find_if(all.begin(), all.end(), [&](const Name& entry) { return is_of(entry, kind); });
     std::cout << "  hooke list " << report::paint(style, "1", report::pad(kind, 12)) << "  "
               << report::pad(std::to_string(count), 4) << " such as " << first->name << '\n';
   }
@@ -255,10 +191,10 @@ std::string in_one_line(const std::string& text, std::size_t width, std::size_t 
 int list(ListOptions options) {
   if (options.kind.empty() && !options.json) return list_kinds(style_of_terminal());
   if (options.kind.empty()) options.kind = "all";
-  const std::vector<Entry> entries = wanted(options);
+  const std::vector<Name> entries = wanted(options);
   if (options.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const Entry& entry : entries) {
+    for (const Name& entry : entries) {
       json.push_back({{"kind", entry.kind}, {"name", entry.name}, {"text", entry.text}});
       if (!entry.file.empty()) json.back()["file"] = entry.file;
     }
@@ -268,10 +204,10 @@ int list(ListOptions options) {
   const report::Style style = style_of_terminal();
   const bool mixed = options.kind == "all";
   std::size_t width = 0;
-  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  for (const Name& entry : entries) width = std::max(width, entry.name.size());
   const std::string indent(width + 2 + (mixed ? 13 : 0), ' ');
-  for (const Entry& entry : entries) {
-    const bool is_short = entry.kind == kScenario && entries.size() > 1;
+  for (const Name& entry : entries) {
+    const bool is_short = entry.kind == kScenarioKind && entries.size() > 1;
     std::cout << (mixed ? report::pad(entry.kind, 13) : "")
               << report::paint(style, "1", report::pad(entry.name, width)) << "  "
               << (is_short ? in_one_line(entry.text, style.width, indent.size())
@@ -279,9 +215,12 @@ int list(ListOptions options) {
               << '\n';
   }
   if (entries.size() == 1) print_known_issues(entries.front(), style);
-  if (entries.size() == 1 && entries.front().kind == kScenario) {
+  if (entries.size() == 1 && entries.front().kind == kWeaknessKind) {
+    print_weakness(entries.front(), style);
+  }
+  if (entries.size() == 1 && entries.front().kind == kScenarioKind) {
     print_scenario(entries.front(), style);
-  } else if (entries.front().kind == kScenario) {
+  } else if (entries.front().kind == kScenarioKind) {
     std::cout << "next: hooke run " << entries.front().file << "   (or another's path)\n";
   }
   return kAllHeld;
@@ -289,18 +228,33 @@ int list(ListOptions options) {
 
 }  // namespace
 
-std::vector<std::string> listed_names(const std::string& kind) {
-  std::vector<std::string> names;
-  if (kind == "scenarios") {
-    const std::optional<std::string> library = library_of_program();
-    if (!library) return names;
-    for (const LibraryScenario& each : scenarios_below(*library)) names.push_back(each.name);
-    return names;
-  }
-  for (const Entry& entry : everything()) {
-    if (is_of(entry, kind)) names.push_back(entry.name);
-  }
-  return names;
+void add_help(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ListOptions>();
+  options->command = "hooke help";
+  options->kind = "all";
+  CLI::App* command =
+      app.add_subcommand("help", "Explain a command, or a name that scenarios and results use");
+  command
+      ->add_option(
+          "names", options->patterns,
+          "A command; or an invariant, a fault, an event, a coverage point, a fault point, "
+          "a weakness of PyTorch or a scenario of the library; * and ? stand for any "
+          "characters")
+      ->type_name("NAME")
+      ->required();
+  command->footer(
+      "Examples:\n"
+      "  hooke help run                 (the same as hooke run --help)\n"
+      "  hooke help safety.bounds       (an invariant)\n"
+      "  hooke help A-21                (a weakness of PyTorch)\n"
+      "  hooke help smoke/late-joiner   (a scenario of the library: what it is, its file)\n"
+      "Exit codes: 0; 2 a name that there is not, or bad usage.");
+  command->callback([options, &app, &exit_code] {
+    for (const CLI::App* const each : shown_commands(app)) {
+      options->commands.push_back(each->get_name());
+    }
+    exit_code = list(*options);
+  });
 }
 
 void add_list(CLI::App& app, int& exit_code) {
@@ -309,10 +263,10 @@ void add_list(CLI::App& app, int& exit_code) {
       "list", "List the names that scenarios and results use, and what they mean");
   command
       ->add_option("kind", options->kind,
-                   "invariants, faults, events, coverage, fault-points, all of these, or "
-                   "scenarios; without one: what there is")
-      ->check(CLI::IsMember(
-          {"invariants", "faults", "events", "coverage", "fault-points", "all", "scenarios"}));
+                   "invariants, faults, events, coverage, fault-points, weaknesses (of PyTorch), "
+                   "all of these, or scenarios; without one: what there is")
+      ->check(CLI::IsMember({"invariants", "faults", "events", "coverage", "fault-points",
+                             "weaknesses", "all", "scenarios"}));
   command
       ->add_option("names", options->patterns,
                    "Only these; * and ? stand for any characters. A folder means its scenarios")
@@ -328,8 +282,8 @@ void add_list(CLI::App& app, int& exit_code) {
       "  hooke list invariants\n"
       "  hooke list faults 'net.*'\n"
       "  hooke list scenarios known_issues\n"
+      "  hooke list weaknesses\n"
       "  hooke help safety.bounds       (the same as hooke list all safety.bounds)\n"
-      "  hooke help smoke/late-joiner   (a scenario of the library: what it is, its file)\n"
       "Exit codes: 0; 2 a name that there is not, scenarios where the program has no library, or "
       "bad usage.");
   command->callback([options, &app, &exit_code] {
