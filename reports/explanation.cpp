@@ -74,18 +74,18 @@ std::string cause_text(const hunt::CauseLine& line) {
   return text;
 }
 
-/// Published incidents with that violation: not necessarily this one.
+/// Published incidents with that violation, not necessarily this one: what mended them may not
+/// avert this one, which "What averts it" knows.
 std::string issues_like(const std::string& invariant, const Style& style) {
   constexpr std::size_t kShown = 2;
   const std::vector<KnownIssue> issues = known_issues_of(invariant);
   if (issues.empty()) return "";
-  std::string text = "known issues with such a violation: ";
+  std::string text = "similar published incidents, perhaps not this one: ";
   for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
-    text += fmt::format("{}{}, {} (mended by: {})", i > 0 ? "; " : "", issues[i].reported,
-                        issues[i].what, issues[i].mend);
+    text += fmt::format("{}{}, {}", i > 0 ? "; " : "", issues[i].reported, issues[i].what);
   }
-  text += issues.size() > kShown ? fmt::format("; all {}: hooke help {}", issues.size(), invariant)
-                                 : "; more: hooke help " + invariant;
+  if (issues.size() > kShown) text += fmt::format("; and {} more", issues.size() - kShown);
+  text += " (hooke help " + invariant + ")";
   return "  " + paint(style, "2", wrap(text, style.width - 2, "  ")) + "\n";
 }
 
@@ -94,7 +94,8 @@ std::string story_text(const Explanation& explanation, const Style& style) {
                     at_text(explanation.story.at) + "\n  " +
                     wrap(explanation.story.witness, style.width - 2, "  ") + "\n";
   if (!explanation.meaning.empty()) {
-    out += "  " + paint(style, "2", "the invariant: " + explanation.meaning) + "\n";
+    const std::string text = "the invariant: " + explanation.meaning;
+    out += "  " + paint(style, "2", wrap(text, style.width - 2, "  ")) + "\n";
   }
   out += issues_like(explanation.invariant, style);
   out += heading(style, "How it came about", "the causes of the failure in order of time");
@@ -135,18 +136,18 @@ std::string no_return_text(const Explanation& explanation, const Style& style) {
   const bool faults = no_return.futures.front().left_alone.runs > 0;
   const hunt::Futures& first_futures = no_return.futures.front();
   const std::string of_runs =
-      fmt::format("failing runs of {} when randomness is re-drawn from then on",
+      fmt::format("how many of {} re-runs fail that have the same past up to a moment",
                   std::max(first_futures.as_it_goes_on.runs, first_futures.left_alone.runs));
   std::string out = heading(style, "Point of no return", of_runs);
-  out += fmt::format("{:>13}  {}{}\n", "until",
-                     faults ? pad("as the scenario goes on", kShareWidth + 2) : "",
-                     faults ? "left alone from then on" : "drawn anew from then on");
+  out += fmt::format("{:>15}  {}{}\n", "same past up to",
+                     faults ? pad("with the later faults", kShareWidth + 2) : "",
+                     faults ? "without them" : "failing re-runs");
   const auto& turn = faults ? no_return.left_alone : no_return.as_it_goes_on;
   bool told = false;
   for (const hunt::Futures& each : no_return.futures) {
     const std::string first = share_bar(each.as_it_goes_on);
     std::string line =
-        fmt::format("{:>13}  {}{}", at_text(each.moment),
+        fmt::format("{:>15}  {}{}", at_text(each.moment),
                     faults ? pad(first, kShareWidth + 2) : first, share_bar(each.left_alone));
     const bool here = !told && turn && turn->at <= each.moment;
     if (here) line = paint(style, "31;1", line + "  ◀");

@@ -32,18 +32,17 @@ void add_reference(pugi::xml_node line, const KnownIssue& issue) {
   }
 }
 
-/// Published incidents with that violation, not necessarily this one: their numbers, and, unless it
-/// is known what averts this one, what mends the first.
-void add_known_issues(pugi::xml_node line, const std::vector<KnownIssue>& issues, bool with_mend) {
+/// Published incidents with that violation, not necessarily this one: what mended them may not
+/// avert this one, which add_averting tells.
+void add_known_issues(pugi::xml_node line, const std::vector<KnownIssue>& issues) {
   constexpr std::size_t kShown = 2;
   if (issues.empty()) return;
-  say(line, " · known: ");
+  say(line, " · similar published incidents, perhaps not this one: ");
   for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
     if (i > 0) say(line, ", ");
     add_reference(line, issues[i]);
   }
   if (issues.size() > kShown) say(line, fmt::format(" and {} more", issues.size() - kShown));
-  if (with_mend) say(line, "; mended by " + issues.front().mend);
 }
 
 /// The same in words.
@@ -51,14 +50,14 @@ void add_known_issues_in_words(pugi::xml_node parent, const Finding& finding,
                                const std::vector<KnownIssue>& issues) {
   constexpr std::size_t kShown = 6;
   if (issues.empty()) return;
-  add_class(parent, "p", "note", "Known issues with such a violation:");
+  add_class(parent, "p", "note", "Similar published incidents, perhaps not this one:");
   pugi::xml_node list = add_class(parent, "ul", "note");
   for (std::size_t i = 0; i < std::min(issues.size(), kShown); ++i) {
     pugi::xml_node item = add(list, "li");
     add_reference(item, issues[i]);
-    say(item, ": " + issues[i].what + " (mended by: " + issues[i].mend + ")");
+    say(item, ": " + issues[i].what);
   }
-  pugi::xml_node all = add(list, "li", {}, fmt::format("all {}: ", issues.size()));
+  pugi::xml_node all = add(list, "li", {}, "what mended each of them: ");
   add(all, "code", {}, "hooke help " + finding.invariant);
 }
 
@@ -127,9 +126,9 @@ void add_no_return(pugi::xml_node item, const Explanation& explanation) {
   const bool alone = futures.front().left_alone.runs > 0;
   pugi::xml_node table = add_class(details, "table", "futures");
   pugi::xml_node head = add(table, "tr");
-  add(head, "th", {}, "drawn anew after");
-  add(head, "th", {}, "fails as the scenario goes on");
-  if (alone) add(head, "th", {}, "fails when left alone");
+  add(head, "th", {}, "same past up to");
+  add(head, "th", {}, alone ? "re-runs that fail with the later faults" : "re-runs that fail");
+  if (alone) add(head, "th", {}, "without them");
   const auto cell = [](pugi::xml_node line, const hunt::Share& share) {
     pugi::xml_node at = add(line, "td");
     const double part =
@@ -190,8 +189,7 @@ void add_finding_list(pugi::xml_node parent, const std::vector<Finding>& finding
     say(line, finding.count == 1 ? " violated at " + at_text(finding.first.at)
                                  : fmt::format(" violated {} times, first at {}", finding.count,
                                                at_text(finding.first.at)));
-    const bool is_averted = explanation != nullptr && !explanation->counterfactuals.empty();
-    add_known_issues(line, issues, !is_averted);
+    add_known_issues(line, issues);
     if (explanation != nullptr && !explanation->story.lines.empty() && explanations.size() > 1) {
       add_choice(line, i + 1);
     }
