@@ -2,7 +2,9 @@
 #include "scenarios/cli/arguments.h"
 
 #include <algorithm>
+#include <regex>
 
+#include "scenarios/cli/library.h"
 #include "scenarios/format/json_reader.h"
 
 namespace hooke::cli {
@@ -53,6 +55,48 @@ std::vector<std::string> with_help_spelled_out(const CLI::App& app,
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
   const auto best = scenario::nearest(word, candidates);
   return best ? "; did you mean " + *best + "?" : "";
+}
+
+/// What an option takes, in words: "a whole number of at least 1" of the range 1 to 2^64 - 1.
+std::string between(const std::string& least, const std::string& most) {
+  if (most.size() > 15) return "a number of at least " + least;  // no limit that a person meets
+  return "a number from " + least + " to " + most;
+}
+
+/// The library's sentences about a value, in the words of all other complaints: what was expected,
+/// and what was met. nullopt for a sentence that is none of these.
+std::optional<std::string> about_a_value(const CLI::App& command, const std::string& said) {
+  std::smatch part;
+  static const std::regex missing(R"((\S+) is required)");
+  static const std::regex no_value(R"((--?[\w-]+): \d+ required .* missing)");
+  static const std::regex no_number(R"(Could not convert: (--?[\w-]+) = (.*))");
+  static const std::regex out_of_range(R"((\S+): Value (.*) not in range (\S+) to (\S+))");
+  static const std::regex no_choice(R"((\S+): (.*) not in \{(.*)\})");
+  if (std::regex_match(said, part, missing)) {
+    const CLI::Option* const option = command.get_option_no_throw(part[1]);
+    if (option == nullptr) return std::nullopt;
+    return "expected " + part[1].str() + ", got none. " + part[1].str() + ": " +
+           first_sentence(option->get_description());
+  }
+  if (std::regex_match(said, part, no_value)) return part[1].str() + ": expected a value, got none";
+  if (std::regex_match(said, part, no_number)) {
+    const CLI::Option* const option = command.get_option_no_throw(part[1]);
+    const std::string type = option == nullptr ? "" : option->get_type_name();
+    const std::string kind = type.starts_with("UINT")  ? "a whole number of at least 0"
+                             : type.starts_with("INT") ? "a whole number"
+                                                       : "a number";
+    return part[1].str() + ": expected " + kind + ", got \"" + part[2].str() + "\"";
+  }
+  if (std::regex_match(said, part, out_of_range)) {
+    return part[1].str() + ": expected " + between(part[3], part[4]) + ", got \"" + part[2].str() +
+           "\"";
+  }
+  if (std::regex_match(said, part, no_choice)) {
+    return part[1].str() + ": expected one of " +
+           std::regex_replace(part[3].str(), std::regex(","), ", ") + ", got \"" + part[2].str() +
+           "\"";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -133,7 +177,9 @@ std::optional<std::string> complaint(const CLI::App& app, const std::vector<std:
     for (const CLI::App* const each : below) names.push_back(each->get_name());
     return "no command " + arguments[commands] + did_you_mean(arguments[commands], names);
   }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return std::nullopt;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+    return about_a_value(*command, error.what());
+  }
   const auto unknown =
       std::find_if(arguments.begin(), arguments.end(), [&](const std::string& word) {
         return word.starts_with("--") && word.size() > 2 &&

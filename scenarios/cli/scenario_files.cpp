@@ -22,7 +22,7 @@ std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
     }
     std::sort(below.begin(), below.end());
     if (below.empty())
-      throw scenario::ScenarioError(path + ": byte 0: expected scenario files below, got none");
+      throw scenario::ScenarioError(path + ": expected scenario files below it, got none");
     files.insert(files.end(), below.begin(), below.end());
   }
   return files;

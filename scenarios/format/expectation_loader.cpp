@@ -41,7 +41,9 @@ void each_node(const Place& place, const NodeNames& names,
 
 std::string load_outcome(const Place& place, const std::string& text) {
   if (std::find(kOutcomes.begin(), kOutcomes.end(), text) == kOutcomes.end()) {
-    place.refuse_word("an outcome", text, kOutcomes);
+    std::string all;
+    for (const std::string& outcome : kOutcomes) all += (all.empty() ? "" : ", ") + outcome;
+    place.refuse_word("an outcome (" + all + ")", text, kOutcomes);
   }
   return text;
 }

@@ -209,9 +209,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-[[noreturn]] void refuse_file(const std::string& path, const std::string& expected,
-                              const std::string& got) {
-  throw ScenarioError(path + ": byte 0: expected " + expected + ", got " + got);
+/// How many bytes two names have in common up to the end of a part: 7 of "safety.bounds" and
+/// "safety.core".
+std::size_t common_parts(std::string_view a, std::string_view b) {
+  const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const auto same = static_cast<std::size_t>(differ.first - a.begin());
+  return a.substr(0, same).find_last_of("./") + 1;  // npos + 1 is 0
 }
 
 std::string read_all(std::FILE* file, const std::string& path) {
@@ -221,7 +224,8 @@ std::string read_all(std::FILE* file, const std::string& path) {
     text.append(chunk, 0, count);
     check_size(text.size(), path);  // what is no regular file tells no size beforehand
   }
-  if (std::ferror(file) != 0) refuse_file(path, "a readable file", "a read error");
+  if (std::ferror(file) != 0)
+    throw ScenarioError(path + ": expected a readable file, got a read error");
   return text;
 }
 
@@ -231,14 +235,22 @@ std::string read_file(const std::string& path) {
   if (path == "-") return read_all(stdin, path);
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) refuse_file(path, "a file", "a directory");
+  if (std::filesystem::is_directory(status)) {
+    throw ScenarioError(path + ": expected a file, got a directory");
+  }
   if (std::filesystem::is_regular_file(status)) {
     check_size(std::filesystem::file_size(path, error), path);
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
-  if (file == nullptr) refuse_file(path, "a readable file", std::strerror(errno));
+  if (file == nullptr) refuse_unopened(path, errno);
   return read_all(file.get(), path);
+}
+
+void refuse_unopened(const std::string& path, int error) {
+  throw ScenarioError(path + (error == ENOENT ? ": no such file"
+                                              : std::string(": expected a readable file, got ") +
+                                                    std::strerror(error)));
 }
 
 std::string place_in(std::string_view text, std::size_t offset) {
@@ -268,12 +280,16 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& sour
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 2) + 1;
+  std::size_t best_distance = word.size() + 1;
   if (word.size() > kComparedBytesMax) return std::nullopt;
   for (const std::string& candidate : candidates) {
-    const std::size_t apart = distance(word, candidate);
+    const std::size_t common = common_parts(word, candidate);
+    const std::string_view own = word.substr(common);
+    const std::string_view other = std::string_view(candidate).substr(common);
+    const std::size_t apart = distance(own, other);
     // Words without a letter in common are as far apart as the longer one is long.
-    if (apart < best_distance && apart < std::max(word.size(), candidate.size())) {
+    if (apart < best_distance && apart <= std::max<std::size_t>(2, own.size() / 4) &&
+        apart < std::max(own.size(), other.size())) {
       best_distance = apart;
       best = candidate;
     }
@@ -300,7 +316,10 @@ const Place& Place::object(const std::vector<std::string>& keys) const {
   if (!value_.is_object()) refuse_value("an object");
   for (const auto& [key, member] : value_.items()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    Place(member, pointer_ + "/" + escape(key), source_).refuse_word("a known key", key, keys);
+    const auto hint = nearest(key, keys);
+    throw UnknownKey(
+        source_ + ": " + pointer_ + "/" + escape(key) + ": expected a known key, got " + shown(key),
+        hint ? "; did you mean \"" + *hint + "\"?" : "", key, pointer_);
   }
   return *this;
 }

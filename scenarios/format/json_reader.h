@@ -19,6 +19,25 @@ class ScenarioError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An object has a key that is not known there.
+class UnknownKey : public ScenarioError {
+ public:
+  /// `hint` follows the complaint: "; did you mean …".
+  UnknownKey(std::string complaint, const std::string& hint, std::string key, std::string pointer)
+      : ScenarioError(complaint + hint),
+        complaint_(std::move(complaint)),
+        key_(std::move(key)),
+        pointer_(std::move(pointer)) {}
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }  ///< without a hint
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] const std::string& pointer() const { return pointer_; }  ///< of the object
+
+ private:
+  std::string complaint_;
+  std::string key_;
+  std::string pointer_;
+};
+
 inline constexpr std::size_t kScenarioBytesMax = 16 * 1024 * 1024;
 inline constexpr std::size_t kNestingMax = 64;
 /// Of all values of a file. 16 MiB of the smallest ones would take a gigabyte of memory.
@@ -26,9 +45,13 @@ inline constexpr std::size_t kValuesMax = 2'000'000;
 /// The longest span a scenario may name: ten years, so that sums of spans stay far from overflow.
 inline constexpr sim::Duration kSpanMax = std::chrono::hours(24 * 365 * 10);
 
-/// The bytes of a file; of the standard input, when `path` is "-". ScenarioError when it cannot be read, is a directory or has more than
-/// kScenarioBytesMax bytes; a regular file of that kind is refused before any of it is read.
+/// The bytes of a file; of the standard input, when `path` is "-". ScenarioError when it cannot be
+/// read, is a directory or has more than kScenarioBytesMax bytes; a regular file of that kind is
+/// refused before any of it is read.
 std::string read_file(const std::string& path);
+
+/// ScenarioError for a file that could not be opened, `error` being its errno: "x.json: no such file".
+[[noreturn]] void refuse_unopened(const std::string& path, int error);
 
 /// Where a person finds that byte: "line 3, column 7", counted from 1 and in bytes; of a text of one
 /// line "byte 6", counted from 0.
@@ -39,7 +62,8 @@ std::string place_in(std::string_view text, std::size_t offset);
 /// kValuesMax values, and a key that stands twice in one object.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& source);
 
-/// The candidate nearest to `word` by edit distance, when it is near enough to be a slip.
+/// The candidate nearest to `word` by edit distance, when it is near enough to be a slip: two slips,
+/// or one in four letters of what follows a prefix that both have ("safety.", "smoke/").
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

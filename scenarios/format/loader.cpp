@@ -3,6 +3,7 @@
 
 #include "scenarios/format/cluster_loader.h"
 #include "scenarios/format/expectation_loader.h"
+#include "scenarios/format/key_places.h"
 #include "scenarios/format/protocol_loader.h"
 #include "scenarios/format/timeline_loader.h"
 #include "scenarios/format/workers_loader.h"
@@ -150,7 +151,13 @@ Scenario load_scenario(std::string_view text, const std::string& source,
                        const model::Plugins& plugins) {
   const nlohmann::ordered_json json = parse_json(text, source);
   const Place top(json, "", source);
-  return Loader(top, plugins).load();
+  try {
+    return Loader(top, plugins).load();
+  } catch (const UnknownKey& error) {
+    const std::string home = where_it_belongs(error.key(), error.pointer());
+    if (home.empty()) throw;
+    throw ScenarioError(error.complaint() + home);
+  }
 }
 
 Scenario load_scenario_file(const std::string& path, const model::Plugins& plugins) {

@@ -3,6 +3,7 @@
 // later: launcher/api.py, elastic/agent/server/api.py, elastic/multiprocessing/api.py and
 // elastic/rendezvous/dynamic_rendezvous.py; event lines are those of --event-log-handler console.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <utility>
@@ -273,7 +274,7 @@ bool read_log_line(std::streambuf& bytes, std::string& line) {
 
 AgentTrace read_torchrun_log(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw ScenarioError(path + ": byte 0: expected a readable log, got none");
+  if (!in) refuse_unopened(path, errno);
   TorchrunLogReader reader(path);
   std::string line;
   for (std::size_t number = 1; read_log_line(*in.rdbuf(), line); ++number)

@@ -1,6 +1,7 @@
 // Lines are read with a limit, so that a file without any newline is no burden.
 #include "scenarios/recorded/trace_reader.h"
 
+#include <cerrno>
 #include <filesystem>
 
 #include "scenarios/format/json_reader.h"
@@ -25,10 +26,10 @@ std::optional<sim::WorldTime> trace_end_from(const std::string& line, const std:
 TraceReader::TraceReader(std::string path) : path_(std::move(path)) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) {
-    throw ScenarioError(path_ + ": byte 0: expected a trace file, got a directory");
+    throw ScenarioError(path_ + ": expected a trace file, got a directory");
   }
   in_.open(path_, std::ios::binary);
-  if (!in_) throw ScenarioError(path_ + ": byte 0: expected a readable trace file, got none");
+  if (!in_) refuse_unopened(path_, errno);
 }
 
 std::string TraceReader::place() const {

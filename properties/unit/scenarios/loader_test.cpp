@@ -114,12 +114,10 @@ TEST(BadInput, an_endless_stream_is_refused_when_it_has_given_too_much) {
 
 TEST(BadInput, what_is_no_file_is_refused) {
   const Scratch scratch;
-  EXPECT_EQ(refusal_of_file(scratch / "none"),
-            (scratch / "none").string() +
-                ": byte 0: expected a readable file, got No such file or directory");
+  EXPECT_EQ(refusal_of_file(scratch / "none"), (scratch / "none").string() + ": no such file");
   fs::create_directory(scratch / "d");
   EXPECT_EQ(refusal_of_file(scratch / "d"),
-            (scratch / "d").string() + ": byte 0: expected a file, got a directory");
+            (scratch / "d").string() + ": expected a file, got a directory");
 }
 
 TEST(BadInput, nesting_of_a_hundred_thousand_is_refused_without_recursion) {
@@ -229,6 +227,10 @@ TEST(Hint, a_slip_is_answered_with_the_nearest_word) {
 
 TEST(Hint, words_without_a_likeness_are_not_suggested) {
   EXPECT_EQ(nearest("completely-different", {"node.crash"}), std::nullopt);
+  EXPECT_EQ(nearest("safety.foo", {"safety.bounds", "safety.core"}), std::nullopt);
+  EXPECT_EQ(nearest("lost-node", {"one-node"}), std::nullopt);
+  EXPECT_EQ(nearest("rendezvous.finished", {"rendezvous.failed"}), std::nullopt);
+  EXPECT_EQ(nearest("safty.one_wrld", {"safety.one_world"}), "safety.one_world");
   EXPECT_EQ(nearest("z", {"a", "b"}), std::nullopt);
   EXPECT_EQ(nearest("by", {"at", "do"}), std::nullopt);
   EXPECT_EQ(nearest(std::string(1'000'000, 'a'), {"a"}), std::nullopt);

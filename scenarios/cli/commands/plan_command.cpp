@@ -74,8 +74,8 @@ void add_spans(CLI::App& command, PlanFlags& options, std::initializer_list<Span
 void finish_plan(PlanFlags& options) {
   report::JobPlan& plan = options.plan;
   if (options.mtbf.has_value() == options.node_mtbf.has_value()) {
-    throw CLI::ValidationError("--mtbf", "expected either it or --node-mtbf, got " +
-                                             std::string(options.mtbf ? "both" : "neither"));
+    throw CLI::ValidationError("expected either --mtbf or --node-mtbf, got " +
+                               std::string(options.mtbf ? "both" : "neither"));
   }
   plan.node_failures = options.mtbf ? *options.mtbf : *options.node_mtbf / plan.nodes;
   if (plan.node_failures < sim::Duration(1'000'000)) {
