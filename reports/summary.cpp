@@ -199,9 +199,12 @@ std::string head_of(const Finding& finding) {
   const std::string standing = !finding.limit.empty() ? ", unavoidable: " + finding.limit
                                : finding.weight == Weight::unexpected ? ""
                                                                       : ", allowed by expect";
-  return fmt::format("{} violated at {} s (event {}){}{}", finding.invariant,
-                     seconds(finding.first.at.time_since_epoch()), finding.first.event.value, more,
-                     standing);
+  // There is none where what was expected never came.
+  const std::string event = finding.first.event == sim::kNoEvent
+                                ? ""
+                                : fmt::format(" (event {})", finding.first.event.value);
+  return fmt::format("{} violated at {} s{}{}{}", finding.invariant,
+                     seconds(finding.first.at.time_since_epoch()), event, more, standing);
 }
 
 /// What to do about a run that failed; empty where no command could be named.

@@ -298,9 +298,9 @@ class Eviction final : public Judge {
     if (agent.errors > 1 && excused(error_put_into(id, event.at))) return;
     broken(event,
            "{} was given up as dead at {} by node {}, to which its last heartbeat was {} old, "
-           "although it lived and nothing had hindered it since {}",
+           "although it lived and no fault had hindered it in the {} before",
            id, event.at, event.node, sim::Duration(number(event, "heartbeat_age")),
-           std::max(since, sim::WorldTime()));
+           event.at - std::max(since, sim::WorldTime()));
   }
 
   void judge_time(const sim::Event& event, AgentId id, AgentId judge) {

@@ -27,10 +27,11 @@ TEST(Eviction, a_member_that_lives_and_works_breaks_it) {
   Script script = two_nodes_at_work();
   script.at(60s).emit("a", 100, ev::rendezvous_evicted,
                       {"job", 0, "b.sim_100_0", sim::Duration(16s), 1});
-  EXPECT_THAT(witnesses(script.finish(false), kEviction),
-              AllOf(HasSubstr("the agent on node b (pid 100) was given up as dead at 60.000 s by "
-                              "node a, to which its last heartbeat was 16.000 s old"),
-                    HasSubstr("nothing had hindered it since 30.000 s")));
+  EXPECT_THAT(
+      witnesses(script.finish(false), kEviction),
+      AllOf(HasSubstr("the agent on node b (pid 100) was given up as dead at 60.000 s by "
+                      "node a, to which its last heartbeat was 16.000 s old"),
+            HasSubstr("although it lived and no fault had hindered it in the 30.000 s before")));
 }
 
 TEST(Eviction, the_dead_and_an_agent_that_has_done_its_work_may_go) {
