@@ -56,20 +56,23 @@ std::vector<std::string> broken(const scenario::RunReport& report, const std::st
   return ids;
 }
 
+std::string ended(const std::string& text) {
+  return text.ends_with('.') ? text : text + ".";
+}
+
 std::string sentence(std::string text) {
   if (text.empty()) return text;
   if (text.front() >= 'a' && text.front() <= 'z') {
     text.front() = static_cast<char>(text.front() - 'a' + 'A');
   }
-  return text.back() == '.' ? text : text + ".";
+  return ended(text);
 }
 
 std::string description_of(const Shrunk& shrunk, const std::string& invariant) {
-  std::string text = sentence(shrunk.witness);
-  if (const std::string meaning = meaning_of(invariant); !meaning.empty()) {
-    text += " Broken is " + invariant + ": " + sentence(meaning);
-  }
-  return text;
+  const std::string meaning = meaning_of(invariant);
+  if (meaning.empty()) return sentence(shrunk.witness);
+  return "Violates " + invariant + ": " + ended(shrunk.witness) +
+         " The invariant: " + sentence(meaning);
 }
 
 }  // namespace

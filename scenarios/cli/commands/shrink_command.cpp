@@ -115,6 +115,14 @@ std::optional<hunt::FailureKind> first_failure(const ScenarioPlayer& player,
   return std::nullopt;
 }
 
+/// What `report` tells of that failure, with its names, numbers and times.
+std::string witness_of(const scenario::RunReport& report, const hunt::FailureKind& kind) {
+  for (const properties::Violation& violation : report.violations) {
+    if (hunt::kind_of(violation) == kind) return violation.witness;
+  }
+  return report.harness_failure.empty() ? kind.cause : report.harness_failure;
+}
+
 /// The search, with its progress on standard error; nullopt when the failure does not come again.
 std::optional<hunt::Shrunk> search(const ScenarioPlayer& player, const scenario::Scenario& start,
                                    hunt::ShrinkOptions options, double seconds,
@@ -183,7 +191,7 @@ int shrink(const ShrinkFlags& flags) {
     return kSomethingFell;
   }
   tell << fmt::format("keeps    {}\n         {}\n\n", target->invariant,
-                      report::wrap(target->cause, kWidth - 9, "         "))
+                      report::wrap(witness_of(report, *target), kWidth - 9, "         "))
        << std::flush;
 
   hunt::ShrinkOptions options;
