@@ -15,7 +15,9 @@ Weight weight_of(const RunReport& run, std::size_t violation) {
 
 Severity severity_of(const RunReport& run, std::size_t violation) {
   const properties::Violation& what = run.violations.at(violation);
-  return {weight_of(run, violation), !what.invariant.starts_with("safety."), what.at};
+  // kNoEvent, 0, becomes the greatest.
+  const std::uint64_t order = std::uint64_t{what.event.value} - 1;
+  return {weight_of(run, violation), !what.invariant.starts_with("safety."), what.at, order};
 }
 
 }  // namespace hooke::scenario

@@ -3,6 +3,7 @@
 // them, begin with the same.
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 
 #include "scenarios/outcome/report.h"
@@ -19,8 +20,9 @@ enum class Weight : unsigned char {
 Weight weight_of(const RunReport& run, std::size_t violation);
 
 /// The least is the most severe: an unexpected one before those that the scenario allows, and those
-/// before the unavoidable ones; safety before liveness; then by time.
-using Severity = std::tuple<Weight, bool, sim::WorldTime>;
+/// before the unavoidable ones; safety before liveness; then in the order in which they happened,
+/// which the numbers of events tell of one instant (what never came has none, and is the last).
+using Severity = std::tuple<Weight, bool, sim::WorldTime, std::uint64_t>;
 Severity severity_of(const RunReport& run, std::size_t violation);
 
 }  // namespace hooke::scenario
