@@ -10,6 +10,7 @@
 
 #include "model/observe/trace_events.h"
 #include "scenarios/format/json_reader.h"
+#include "scenarios/recorded/line_label.h"
 #include "scenarios/recorded/torchrun_log_reader.h"
 #include "scenarios/recorded/trace_reader.h"
 #include "sim/port/process_host.h"
@@ -276,9 +277,10 @@ AgentTrace read_torchrun_log(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) refuse_unopened(path, errno);
   TorchrunLogReader reader(path);
+  LineLabel label(path);
   std::string line;
   for (std::size_t number = 1; read_log_line(*in.rdbuf(), line); ++number)
-    reader.take(line, number);
+    reader.take(label.without(line, number), number);
   return reader.finish();
 }
 

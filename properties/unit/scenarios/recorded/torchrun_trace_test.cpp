@@ -16,6 +16,7 @@ namespace hooke::scenario {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -200,6 +201,43 @@ TEST(TorchrunTrace, of_an_agent_that_waits_in_a_rendezvous_shows_that_it_lives) 
 TEST(TorchrunTrace, of_anything_else_is_refused) {
   const LogFile other("", "Epoch 1: loss 0.3\n");
   EXPECT_THAT(refusal({other.path()}), HasSubstr(": line 1: expected a trace of hooke"));
+}
+
+/// `text` as srun --label or kubectl logs --prefix gives it.
+std::string labelled(const std::string& label, const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) out += label + line + "\n";
+  return out;
+}
+
+TEST(TorchrunTrace, may_have_the_label_of_its_task_before_every_line) {
+  const std::string first = "torchrun_killed/node-0.log", second = "torchrun_killed/node-1.log";
+  const JudgedLogs plain = judged_logs({recorded(first), recorded(second)});
+  const LogFile a(".0", "srun: job 7 queued\n" + labelled("0: ", contents(recorded(first))));
+  const LogFile b(".1", labelled("[pod/job-1/main] ", contents(recorded(second))));
+  const JudgedLogs judged = judged_logs({a.path(), b.path()});
+  EXPECT_EQ(judged.report.events, plain.report.events);
+  EXPECT_EQ(judged.violated, plain.violated);
+}
+
+TEST(TorchrunTrace, of_two_tasks_in_one_file_is_refused) {
+  const LogFile both(".log", labelled("0: ", contents(recorded("torchrun_killed/node-0.log"))) +
+                                 labelled("1: ", contents(recorded("torchrun_killed/node-1.log"))));
+  EXPECT_THAT(
+      refusal({both.path()}),
+      AllOf(HasSubstr("expected the log of one agent, whose lines begin with \"0: \", got a "
+                      "line of \"1: \""),
+            HasSubstr("give each agent a file of its own")));
+}
+
+TEST(TorchrunTrace, keeps_what_a_worker_prints_that_looks_like_a_label) {
+  const std::string own = contents(recorded("torchrun_killed/node-0.log"));
+  const std::string line =
+      own.substr(own.find("I1"), own.find('\n', own.find("I1")) - own.find("I1"));
+  const LogFile a(".0", own + "7: " + line + "\n");
+  EXPECT_EQ(judged_logs({a.path()}).report.events,
+            judged_logs({recorded("torchrun_killed/node-0.log")}).report.events);
 }
 
 TEST(TorchrunLine, has_time_process_source_and_words) {
