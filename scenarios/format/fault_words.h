@@ -189,7 +189,7 @@ inline constexpr std::array kWords{
          .amount = {1, 1'000'000}},
     Word{.name = "store.restart",
          .kind = "process_signal",
-         .meaning = "an external store ends and comes up empty",
+         .meaning = "an external store ends, and comes up empty at once or after `for`",
          .optional = kFor,
          .external_store = true,
          .real = true},

@@ -107,10 +107,10 @@ std::string words_page() {
       "parameters; a value in\nparentheses behind one is its default. Where a word takes `node` "
       "and "
       "a trigger names one, `node` may be left out.\n\n"
-      "The last column says what an agent lacks because of the fault "
-      "(`properties/invariants/fault_effects.h`). An agent\nthat is late is excused only if it "
-      "needed just that. `nothing` excuses no agent: those that live must cope with\nsuch a fault, "
-      "and an agent that is dead owes nothing.\n\n"
+      "The last column says what the fault takes from an agent, or puts in its way\n"
+      "(`properties/invariants/fault_effects.h`). An agent that is late is excused only if that "
+      "kept it from what it owed.\n`nothing` excuses no agent: those that live must cope with such "
+      "a fault, and an agent that is dead owes nothing.\n\n"
       "| word | what it does | parameters | worlds | hinders |\n|---|---|---|---|---|\n";
   for (const Word& word : vocabulary()) {
     out += "| `" + std::string(word.name) + "` | " + std::string(word.meaning) + " | " +
