@@ -52,6 +52,15 @@ std::vector<std::string> with_help_spelled_out(const CLI::App& app,
   return arguments;
 }
 
+/// The library reads "-1" as the greatest number where none may be below 0: a hunt without end.
+void refuse_negative(const CLI::Option& option, const std::string& value) {
+  if (!option.get_type_name().starts_with("UINT")) return;
+  if (value.size() < 2 || value[0] != '-' || value.find_first_not_of("0123456789", 1) != value.npos)
+    return;
+  throw CLI::ValidationError(option.get_name(),
+                             "expected a whole number of at least 0, got \"" + value + "\"");
+}
+
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
   const auto best = scenario::nearest(word, candidates);
   return best ? "; did you mean " + *best + "?" : "";
@@ -162,6 +171,11 @@ std::vector<std::string> understood(const CLI::App& app, std::vector<std::string
     }
     // Its value is not the script.
     if (equals == std::string::npos && option->get_items_expected_min() > 0) ++i;
+    if (equals != std::string::npos || i < arguments.size()) {
+      refuse_negative(*option, equals == std::string::npos
+                                   ? arguments[i]
+                                   : arguments[i].substr(arguments[i].find('=') + 1));
+    }
   }
   return arguments;
 }

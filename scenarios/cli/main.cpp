@@ -1,6 +1,7 @@
 // The hooke command. Each subcommand has a file of its own; here they are put together, and every
 // way a command can end becomes an exit code.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -10,6 +11,22 @@
 #include "scenarios/cli/arguments.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/format/json_reader.h"
+
+namespace {
+
+/// In the order of hooke --help.
+constexpr std::array kCommands{
+    hooke::cli::add_run,         hooke::cli::add_explore, hooke::cli::add_sweep,
+    hooke::cli::add_mix,         hooke::cli::add_report,  hooke::cli::add_shrink,
+    hooke::cli::add_explain,     hooke::cli::add_judge,   hooke::cli::add_help,
+    hooke::cli::add_list,        hooke::cli::add_schema,  hooke::cli::add_bench,
+    hooke::cli::add_calibrate,   hooke::cli::add_plan,    hooke::cli::add_agent,
+    hooke::cli::add_worker,      hooke::cli::add_store,   hooke::cli::add_timer_server,
+    hooke::cli::add_worker_pool, hooke::cli::add_state,   hooke::cli::add_completion,
+    hooke::cli::add_man,
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace hooke::cli;
@@ -21,28 +38,7 @@ int main(int argc, char** argv) {
       "Exit codes: 0 all as expected; 1 an expectation or an invariant fell; 2 bad input or usage; "
       "3 the harness itself failed, or a run was inconclusive.");
   int exit_code = kAllHeld;
-  add_run(app, exit_code);
-  add_explore(app, exit_code);
-  add_sweep(app, exit_code);
-  add_mix(app, exit_code);
-  add_report(app, exit_code);
-  add_shrink(app, exit_code);
-  add_explain(app, exit_code);
-  add_judge(app, exit_code);
-  add_help(app, exit_code);
-  add_list(app, exit_code);
-  add_schema(app, exit_code);
-  add_bench(app, exit_code);
-  add_calibrate(app, exit_code);
-  add_plan(app, exit_code);
-  add_agent(app, exit_code);
-  add_worker(app, exit_code);
-  add_store(app, exit_code);
-  add_timer_server(app, exit_code);
-  add_worker_pool(app, exit_code);
-  add_state(app, exit_code);
-  add_completion(app, exit_code);
-  add_man(app, exit_code);
+  for (const auto add : kCommands) add(app, exit_code);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::cout << app.help() << std::flush;

@@ -209,12 +209,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// How many bytes two names have in common up to the end of a part: 7 of "safety.bounds" and
-/// "safety.core".
+/// The length of the parts that two names have in common: 7 of "safety.bounds" and "safety.core".
 std::size_t common_parts(std::string_view a, std::string_view b) {
-  const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  const auto same = static_cast<std::size_t>(differ.first - a.begin());
-  return a.substr(0, same).find_last_of("./") + 1;  // npos + 1 is 0
+  const auto* const differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return std::string_view(a.begin(), differ).find_last_of("./") + 1;  // npos + 1 is 0
 }
 
 std::string read_all(std::FILE* file, const std::string& path) {
@@ -224,8 +222,7 @@ std::string read_all(std::FILE* file, const std::string& path) {
     text.append(chunk, 0, count);
     check_size(text.size(), path);  // what is no regular file tells no size beforehand
   }
-  if (std::ferror(file) != 0)
-    throw ScenarioError(path + ": expected a readable file, got a read error");
+  if (std::ferror(file) != 0) refuse_unopened(path, EIO);
   return text;
 }
 
@@ -235,9 +232,8 @@ std::string read_file(const std::string& path) {
   if (path == "-") return read_all(stdin, path);
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) {
+  if (std::filesystem::is_directory(status))
     throw ScenarioError(path + ": expected a file, got a directory");
-  }
   if (std::filesystem::is_regular_file(status)) {
     check_size(std::filesystem::file_size(path, error), path);
   }
@@ -248,9 +244,8 @@ std::string read_file(const std::string& path) {
 }
 
 void refuse_unopened(const std::string& path, int error) {
-  throw ScenarioError(path + (error == ENOENT ? ": no such file"
-                                              : std::string(": expected a readable file, got ") +
-                                                    std::strerror(error)));
+  if (error == ENOENT) throw ScenarioError(path + ": no such file");
+  throw ScenarioError(path + ": expected a readable file, got " + std::strerror(error));
 }
 
 std::string place_in(std::string_view text, std::size_t offset) {
@@ -289,7 +284,7 @@ std::optional<std::string> nearest(std::string_view word,
     const std::size_t apart = distance(own, other);
     // Words without a letter in common are as far apart as the longer one is long.
     if (apart < best_distance && apart <= std::max<std::size_t>(2, own.size() / 4) &&
-        apart < std::max(own.size(), other.size())) {
+        apart < std::max(word.size(), candidate.size())) {
       best_distance = apart;
       best = candidate;
     }
