@@ -331,7 +331,7 @@ class ExitBarrier final : public Judge {
               "for which it is to wait is over.",
               {&ev::exit_barrier_entered, &ev::exit_barrier_left, &wev::process_ended},
               kAsking | kOwnRank) {
-    on_agent({&ev::rendezvous_joining}, [this](auto&, AgentId id) { returns_.erase(id); });
+    on_agent({&ev::rendezvous_joining}, [this](auto&, AgentId id) { kept(returns_.erase(id)); });
     on_agent({&ev::agent_finished}, &ExitBarrier::finished);
   }
 
