@@ -32,6 +32,16 @@ std::string pauses(Stream& draws) {
          ",longest=" + seconds_text(longest);
 }
 
+/// Of its own accord, whatever else befalls it.
+bool one_fails(const scenario::WorkersPlan& workers) {
+  using Kind = scenario::WorkerStep::Kind;
+  return std::ranges::any_of(workers.overrides, [](const auto& entry) {
+    return std::ranges::any_of(entry.second, [](const scenario::WorkerStep& step) {
+      return step.kind == Kind::signal || (step.kind == Kind::exit && step.code != 0);
+    });
+  });
+}
+
 /// Workers that train together: one that is started again alone cannot join the others.
 bool is_common_work(const scenario::WorkerProgram& program) {
   return std::ranges::any_of(program, [](const scenario::WorkerStep& step) {
@@ -115,17 +125,17 @@ void Drawing::parts() {
 /// What PyTorch's agents do not have.
 void Drawing::policies() {
   if (world_.protocol.variant != model::Variant::hardened) return;
-  Stream draws(source_, "swarm.policies", 0);
+  Stream draws(source_, "swarm.policy", 0);
   scenario::AgentPlan& agent = world_.protocol.agent;
-  // Without a restart there is no policy.
-  const bool restarts = agent.max_restarts > 0 && one_in(draws, 6);
-  if (restarts && swarm_.restart_policies.empty()) {
+  // Without a restart no policy says anything, and seldom where no worker is sure to fail.
+  const bool drawn = one_in(draws, one_fails(world_.workers) ? 3 : 12) && agent.max_restarts > 0;
+  if (drawn && swarm_.restart_policies.empty()) {
     const std::uint64_t kind = draws.below(8);
-    if (kind < 2) {
-      agent.restart_policy = "per-worker:attempts=" + std::to_string(between(draws, {1, 2}));
-    } else if (kind == 2) {
+    if (kind < 3) {
+      agent.restart_policy = "per-worker:attempts=" + std::to_string(one_in(draws, 3) ? 2 : 1);
+    } else if (kind == 3) {
       agent.restart_policy = "rerun:runs=2";
-    } else if (kind < 5 && !is_common_work(world_.workers.program)) {
+    } else if (kind < 6 && !is_common_work(world_.workers.program)) {
       agent.restart_policy = "failed-only:" + pauses(draws) + ",rejoin=yes";
     } else {
       agent.restart_policy = "backoff:" + pauses(draws);

@@ -159,12 +159,46 @@ TEST(Swarm, GivesAgentsTheirPartsAndChangesNothingElse) {
     // Workers that are leased need a pool with room for them.
     const std::int64_t slots = std::exchange(world.cluster.pool_slots, std::nullopt).value_or(0);
     EXPECT_TRUE(slots == world.workers.per_node || slots == 2 * world.workers.per_node) << slots;
-    EXPECT_EQ(world, draw(Swarm(), seed));
+    const Scenario same = draw(Swarm(), seed);
+    EXPECT_GE(world.time_limit, same.time_limit) << "a core that waits takes longer";
+    world.time_limit = same.time_limit;
+    EXPECT_EQ(world, same);
   }
   EXPECT_GT(drawn["backoff:first=2s"], 100);
   EXPECT_EQ(drawn["pool"], 300);
   EXPECT_GT(drawn["graceful:limit=20s"], 60);
   EXPECT_GT(drawn["strict"], 60);
+}
+
+TEST(Swarm, GivesHardenedAgentsPoliciesOfTheirOwnInSomeWorldsAndChangesNothingElse) {
+  Swarm hardened;
+  hardened.variants = {model::Variant::hardened};
+  Swarm without = hardened;
+  without.restart_policies = without.shutdowns = {"torch"};
+  const scenario::AgentPlan usual;
+  std::map<std::string, int> drawn;
+  for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
+    Scenario world = draw(hardened, seed);
+    ASSERT_EQ(scenario::load_scenario(scenario::write_scenario(world), "world"), world);
+    scenario::AgentPlan& agent = world.protocol.agent;
+    if (agent.restart_policy != usual.restart_policy) ++drawn["a policy"];
+    if (agent.shutdown != usual.shutdown) ++drawn["a shutdown"];
+    for (const std::string* const text : {&agent.restart_policy, &agent.shutdown})
+      ++drawn[text->substr(0, text->find(':'))];
+    const Scenario same = draw(without, seed);
+    EXPECT_GE(world.time_limit, same.time_limit) << "a core that pauses takes longer";
+    world.time_limit = same.time_limit;
+    agent.restart_policy = usual.restart_policy;
+    agent.shutdown = usual.shutdown;
+    EXPECT_EQ(world, same) << seed;
+    EXPECT_EQ(draw(Swarm(), seed).protocol.agent.restart_policy, usual.restart_policy);
+  }
+  for (const char* what : {"a policy", "a shutdown"}) {
+    EXPECT_GT(drawn[what], 2'000 / 12) << what;
+    EXPECT_LT(drawn[what], 2'000 / 6) << what;
+  }
+  for (const char* kind : {"backoff", "failed-only", "per-worker", "rerun", "graceful", "strict"})
+    EXPECT_GT(drawn[kind], 10) << kind;
 }
 
 TEST(Swarm, MixesTheVariantsOfNodesAndChangesNothingElse) {
