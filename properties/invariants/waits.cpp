@@ -107,6 +107,24 @@ class WorkersEnds {
   std::map<AgentId, sim::WorldTime> latest_;
 };
 
+/// An agent that restarts after a failure.
+struct Pausing {
+  sim::WorldTime said{};                ///< that it does
+  std::optional<sim::WorldTime> since;  ///< when the workers in question were over
+  sim::Duration pause{};
+
+  void includes(ProcessKey worker, const JobView& view) {
+    const Process* const failed = view.process(worker.node, worker.pid);
+    if (failed != nullptr && failed->ended)
+      since = std::max(since.value_or(*failed->ended), *failed->ended);
+  }
+};
+
+bool follows_failure(const sim::Event& event) {
+  return event.type == &ev::worker_restarting || text(event, "cause") == "worker_failure" ||
+         text(event, "cause") == "heartbeat_loss";
+}
+
 /// The pause that the agent was given, after as many restarts for failures as it has made, lies
 /// between the end of the workers that failed, and of those that were stopped for that, and the
 /// start of the next one. Bound: monitor + pause + slack, from the end of the last of them: by then
@@ -134,32 +152,18 @@ class RestartPause final : public Judge {
   }
 
  private:
-  struct Pausing {
-    sim::WorldTime said{};                ///< that it restarts
-    std::optional<sim::WorldTime> since;  ///< when the workers in question were over
-    sim::Duration pause{};
-  };
-
   void restarting(const sim::Event& event, AgentId id) {
     const Given* const given = view().given(event.node);
     const bool alone = event.type == &ev::worker_restarting;
     const auto of = pausing_.find(id);
     if (alone && of != pausing_.end() && of->second.said == event.at)
-      return took(worker_of(event), of->second);  // several that failed together
+      return of->second.includes(worker_of(event), view());  // several that failed together
     over(event, id);
-    const bool failed = alone || text(event, "cause") == "worker_failure" ||
-                        text(event, "cause") == "heartbeat_loss";
-    if (given == nullptr || !given->pauses || !failed) return;
+    if (given == nullptr || !given->pauses || !follows_failure(event)) return;
     Pausing& now = pausing_[id] = {event.at, {}, given->pauses->after(restarts_[id]++)};
-    if (alone) took(worker_of(event), now);
+    if (alone) now.includes(worker_of(event), view());
     if (!alone && !WorkersEnds::some_live(id, view())) now.since = ends_.latest(id);
     if (now.since) owe(event, id, now);
-  }
-
-  void took(ProcessKey worker, Pausing& now) {
-    const Process* const failed = view().process(worker.node, worker.pid);
-    if (failed != nullptr && failed->ended)
-      now.since = std::max(now.since.value_or(*failed->ended), *failed->ended);
   }
 
   void process_ended(const sim::Event& event) {
