@@ -101,7 +101,7 @@ void HeartbeatWatch::tell(std::map<std::string, std::string>& environment,
               "the local rank of a worker has a name");
   HOOKE_CHECK(server_->port().value != 0, "the port of the heartbeat server is not 0");
   environment[kHeartbeatWorker] = names_.at(static_cast<std::size_t>(local_rank));
-  environment[kHeartbeatInterval] = milliseconds_text(plan_->interval);
+  environment[kHeartbeatInterval] = milliseconds_text(interval(*plan_));
   environment[kHeartbeatDeadline] = milliseconds_text(plan_->deadline);
   if (plan_->peers) environment[kHeartbeatPeers] = "1";
 }

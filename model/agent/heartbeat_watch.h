@@ -53,6 +53,10 @@ class HeartbeatWatch {
  protected:
   /// What judges the silence of one incarnation.
   [[nodiscard]] virtual std::unique_ptr<HeartbeatTable> make_table(HeartbeatTerms terms) const;
+  /// How often a worker is told to beat.
+  [[nodiscard]] virtual sim::Duration interval(const HeartbeatPlan& plan) const {
+    return plan.interval;
+  }
   /// Workers that have ended are not missed.
   virtual void forget_ended(const ProcessContext& workers);
 

@@ -50,6 +50,10 @@ class PlantedHeartbeatWatch final : public HeartbeatWatch {
     if (has(Planted::heartbeat_deadline_ten_times)) terms.deadline *= 10;
     return std::make_unique<PlantedHeartbeatTable>(terms, planted_);
   }
+  [[nodiscard]] sim::Duration interval(const HeartbeatPlan& plan) const override {
+    const bool is_deadline = has(Planted::heartbeat_interval_is_deadline);
+    return is_deadline ? plan.deadline : HeartbeatWatch::interval(plan);
+  }
   void forget_ended(const ProcessContext& workers) override {
     if (!has(Planted::heartbeat_ended_is_missed)) HeartbeatWatch::forget_ended(workers);
   }

@@ -172,6 +172,7 @@ enum class Planted : unsigned char {
   heartbeat_loss_overlooked,
   heartbeat_mark_restarts,
   heartbeat_deadline_ten_times,
+  heartbeat_interval_is_deadline,
   heartbeat_ended_is_missed,
   heartbeat_loss_told_again,
   heartbeat_lost_for_ever,
