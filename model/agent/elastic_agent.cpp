@@ -111,8 +111,7 @@ std::optional<RunResult> ElasticAgent::run() {
   return result;
 }
 
-/// `_invoke_run`: its loop. What it does in each state of the workers is in look_at_the_others() for
-/// HEALTHY, and in goes_on_after() for SUCCEEDED, UNHEALTHY and FAILED.
+/// `_invoke_run`: its loop; its branches are look_at_the_others() and goes_on_after().
 RunResult ElasticAgent::invoke_run() {
   initialize_workers();
   for (bool quiet = false;;) {
@@ -148,8 +147,6 @@ bool ElasticAgent::would_see_nothing() {
   return !reports_.metrics().wanted() && !kit_.membership->may_have_news();
 }
 
-/// `elif state == WorkerState.HEALTHY`: the workers start anew where nodes wait (`num_nodes_waiting`,
-/// in MembershipWatch::cause_to_restart).
 std::optional<RunResult> ElasticAgent::look_at_the_others() {
   HOOKE_CHECK(group_.state == WorkerState::healthy || group_.state == WorkerState::unhealthy,
               "the group's state is HEALTHY or UNHEALTHY when the agent looks at the others");
@@ -167,9 +164,7 @@ void ElasticAgent::follow(const char* cause) {
   restart_workers(cause);
 }
 
-/// `if state == WorkerState.SUCCEEDED` and `elif state in {WorkerState.UNHEALTHY, WorkerState.FAILED}`.
-/// The budget (`_remaining_restarts -= 1`) is in Restarts::decide. Heartbeats of workers (`silent`),
-/// policies of restarts (RestartScope) and tell_done() are hooke's own.
+/// SUCCEEDED, UNHEALTHY and FAILED; `_remaining_restarts -= 1` is in Restarts::decide().
 bool ElasticAgent::goes_on_after(RunResult& result) {
   HOOKE_CHECK(context_ != nullptr, "a group that has a result has a process context");
   HOOKE_CHECK(result.state != WorkerState::healthy, "the result is not HEALTHY");
@@ -312,7 +307,7 @@ void ElasticAgent::initialize_workers() {
 void ElasticAgent::pause(sim::Duration delay) {
   if (delay <= 0s) return;
   ports_.trace.emit(events::restart_delayed, {delay, group_.round});
-  interruptible_sleep(ports_, delay);
+  sleep_out(delay);
 }
 
 /// One restart of the budget for all that had failed at this look. The rendezvous is not asked:

@@ -18,6 +18,7 @@
 #include "model/agent/restarts.h"
 #include "model/agent/worker_group.h"
 #include "model/agent/worker_starts.h"
+#include "model/signals/signal_gate.h"
 #include "model/worker/process_context.h"
 #include "sim/port/ports.h"
 
@@ -53,8 +54,8 @@ class ElasticAgent : public Agent {
  protected:
   /// From one look at the workers to the next.
   [[nodiscard]] virtual sim::Duration monitor_interval() const { return spec_.monitor_interval; }
-  /// The workers here are healthy: they start anew where the other agents call for that. A result ends
-  /// the run; nullopt: it goes on.
+  /// The workers here are HEALTHY: they start anew where the other agents call for that
+  /// (`num_nodes_waiting`, in cause_to_restart()). A result ends the run; nullopt: it goes on.
   virtual std::optional<RunResult> look_at_the_others();
   /// The workers are done, have failed, or are silent. False: that is the end.
   virtual bool goes_on_after(RunResult& result);
@@ -78,6 +79,8 @@ class ElasticAgent : public Agent {
   virtual void take_place(RendezvousInfo info);
   /// All workers, by a new rendezvous, after failures here. False: that is the end.
   virtual bool restart_group(const char* cause, sim::Duration delay);
+  /// The pause that a policy asks for before a restart. SignalException.
+  virtual void sleep_out(sim::Duration delay) { interruptible_sleep(ports_, delay); }
   virtual void count_restart() { ++attempt_.restart_count; }
 
   /// Before others are started in their place.

@@ -108,10 +108,17 @@ class Failures {
     return own != before_restart_.end() && is_like_first(own->second, rank, monitor);
   }
 
-  /// The agent has mended its failures without the others, as under the static rendezvous: they are
-  /// no cause of the round's end, which may be what had failed second. False: none was the first.
+  /// The agent begins to mend its failures without the others, as under the static rendezvous; it may
+  /// pause before that.
+  void mends(AgentId agent, sim::WorldTime at) { mending_[agent] = at; }
+  /// It has done so: they are no cause of the round's end, which may be what had failed second. False:
+  /// none was the first.
   bool mended(AgentId agent, const JobView& view) {
-    own_.erase(agent);
+    const auto since = mending_.extract(agent);
+    if (!since) return false;
+    std::vector<Failure>& own = own_[agent];
+    std::erase_if(own, [&](const Failure& each) { return each.at <= since.mapped(); });
+    if (own.empty()) own_.erase(agent);
     const RoundKey key{view.agent(agent).job, view.agent(agent).round};
     Record& round = rounds_[key];
     if (!round.is_first(agent)) return false;
@@ -135,6 +142,7 @@ class Failures {
   std::map<RoundKey, Record> rounds_;
   std::map<AgentId, std::vector<Failure>> own_, before_restart_;
   std::set<ProcessKey> timed_out_;
+  std::map<AgentId, sim::WorldTime> mending_;  ///< since when
 };
 
 /// What the agents of a round have said of its failures.
@@ -168,8 +176,16 @@ class Told {
   }
   /// An agent has named its own first failure, or one that is like it.
   void named_its_first(AgentId id) { named_.insert(id); }
-  /// The first failure is another one now.
-  void now_first(const std::optional<Failure>& first, const RoundKey& round) {
+  /// The agent restarts its group without the others (static), or single workers, maybe after a pause.
+  void mends(const sim::Event& event, AgentId id, Failures& failures, const JobView& view) {
+    failures.mends(id, event.at);
+    if (event.type == &ev::group_restarting) started(id, failures, view);
+  }
+  /// The agent starts workers; if it has mended the first failure so, that is another one now.
+  void started(AgentId id, Failures& failures, const JobView& view) {
+    if (!failures.mended(id, view)) return;
+    const RoundKey round{view.agent(id).job, view.agent(id).round};
+    const auto& first = failures.of(round).first;
     rounds_[round].named = first && named_.contains(first->agent);
   }
   void silence_seen(AgentId id, sim::WorldTime at) { silent_.try_emplace(id, at); }
@@ -251,6 +267,8 @@ class FirstCause final : public Judge {
       told_.silence_seen(id, event.at);
     });
     on_agent({&ev::group_restarting, &ev::worker_restarting}, &FirstCause::restarting);
+    on_agent({&ev::worker_started},
+             [this](auto&, AgentId id) { told_.started(id, failures_, view()); });
     on_agent({&ev::failure_reported}, &FirstCause::reported);
     on_agent({&ev::rendezvous_completed}, [this](auto& event, AgentId id) {
       const RoundKey again{agent(id).job, number(event, "round")};  // in a store that began anew
@@ -270,12 +288,10 @@ class FirstCause final : public Judge {
   }
 
   void restarting(const sim::Event& event, AgentId id) {
-    if (event.type == &ev::group_restarting && agent(id).round >= 0) {
-      told_.restarting(event, id, failures_, view());
-      failures_.restarted(id);
-    } else if (failures_.mended(id, view())) {
-      told_.now_first(failures_.of(round_of(id)).first, round_of(id));
-    }
+    const bool alone = event.type == &ev::worker_restarting || agent(id).round < 0;
+    if (alone) return told_.mends(event, id, failures_, view());
+    told_.restarting(event, id, failures_, view());
+    failures_.restarted(id);
   }
 
   void reported(const sim::Event& event, AgentId id) {

@@ -14,11 +14,12 @@ namespace {
 constexpr Needs kSeatNeeds = kAsking | kTasks | kKillable | kExpiry;
 
 /// Bound: keep-alive threshold (until a dead member is out) + last call + stop grace (until the
-/// members have stopped their workers) + slack, from `event` on.
+/// members have stopped their workers) + the longest pause of their policy (until they join again)
+/// + slack, from `event` on.
 Due seat_due(const sim::Event& event, AgentId waiter, const Timeouts& with, const Round* round,
              const JobView& view) {
-  Due due{event.at, with.keep_alive + with.last_call + kStopGrace + kSlack, waiter, kNoAgent,
-          event.id};
+  Due due{event.at, with.keep_alive + with.last_call + kStopGrace + with.pause + kSlack, waiter,
+          kNoAgent, event.id};
   if (round != nullptr) due.with = round->members;
   due.with_needs = kSeatNeeds;
   std::erase_if(due.with, [&](AgentId member) { return !view.agent(member).alive(); });
@@ -86,7 +87,7 @@ class Admission final : public Judge {
   }
 
   Obligations<AgentId> owed_{
-      *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
+      *this, "keep-alive + last call + grace + pause + slack", [this](AgentId id, const Due& due) {
         return say(
             "{} has been on the wait list since {}; it should have been admitted, made a "
             "spare or sent away",
@@ -145,7 +146,7 @@ class FreeSeat final : public Judge {
   }
 
   Obligations<AgentId> owed_{
-      *this, "keep-alive + last call + grace + slack", [this](AgentId id, const Due& due) {
+      *this, "keep-alive + last call + grace + pause + slack", [this](AgentId id, const Due& due) {
         return say(
             "a member of its job went at {} while {} was a spare; it should have had the seat",
             due.since, id);

@@ -1,6 +1,7 @@
 // In the order of a run: how the group forms, the looks at the others, the ends.
 #include "model/hardened/agent/hardened_elastic_agent.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -26,7 +27,7 @@ HardenedElasticAgent::HardenedElasticAgent(const AgentParts& parts, ElasticAgent
     return job_.has_failed(round) || ExitBarrier(store, 0, 0, kTerminalState).has_been_passed();
   });
   handler_.while_waiting_for_members([this] {
-    if (job_.has_failed_meanwhile())
+    if (job_.has_failed_meanwhile(kStaticRound))
       throw RendezvousClosedError("the job has failed on another node");
   });
 }
@@ -118,6 +119,18 @@ bool HardenedElasticAgent::restart_group(const char* cause, sim::Duration delay)
   return false;
 }
 
+/// It looks at the job once a second: the others may give that up, and a store that an agent of theirs
+/// serves stays as long as it is asked.
+void HardenedElasticAgent::sleep_out(sim::Duration delay) {
+  constexpr sim::Duration kLook = std::chrono::seconds(1);
+  const sim::MonotonicTime end = ports_.clock.monotonic_now() + delay;
+  for (sim::MonotonicTime now = end - delay; now < end; now = ports_.clock.monotonic_now()) {
+    interruptible_sleep(ports_, std::min(end - now, kLook));
+    if (job_.has_failed_meanwhile(group_.round))
+      throw RendezvousClosedError("the job has failed on another node");
+  }
+}
+
 void HardenedElasticAgent::after_stopping() {
   check_signals(ports_);
 }
@@ -135,9 +148,16 @@ bool HardenedElasticAgent::goes_on_after(RunResult& result) {
   // this agent's end all the same. Where the clock stood still, what was read before that seems new.
   handler_.look_anew();
   if (job_.remaining() > 0 && membership_.is_left_behind()) cause = "rendezvous_lost";
-  if (cause == nullptr) return ElasticAgent::goes_on_after(result);
-  ++attempt_.incarnation;
-  return restart_group(cause, {});
+  if (cause != nullptr) {
+    ++attempt_.incarnation;
+    return restart_group(cause, {});
+  }
+  try {
+    return ElasticAgent::goes_on_after(result);
+  } catch (const RendezvousClosedError&) {  // in a pause; what has failed here is told
+    enter(WorkerState::failed);
+    return false;
+  }
 }
 
 void HardenedElasticAgent::stop_for_good(RunResult& result) {

@@ -38,6 +38,8 @@ class HardenedElasticAgent : public ElasticAgent {
   /// False when the others have ended the job meanwhile: the agent then reports the failure that it
   /// wanted to restart for, which may be the first of all, and not that it came too late.
   bool restart_group(const char* cause, sim::Duration delay) override;
+  /// RendezvousClosedError when another agent has given the job up meanwhile.
+  void sleep_out(sim::Duration delay) override;
   /// As configured.
   [[nodiscard]] sim::Duration grace() const override { return spec_.shutdown_timeout; }
   /// A signal that comes meanwhile waits until the workers are stopped.

@@ -20,7 +20,7 @@ constexpr sim::Duration kUntoldLook = std::chrono::seconds(10);
 void HardenedMembershipWatch::met() {
   was_done_before_ = core_.group.round < 0 && exit_wait_.barrier().has_come();
   if (was_done_before_) leave_what_is_done();
-  if (core_.group.round < 0 && job_.has_failed_meanwhile())
+  if (core_.group.round < 0 && job_.has_failed_meanwhile(core_.group.round))
     throw RendezvousClosedError("the job has failed on another node");
 }
 

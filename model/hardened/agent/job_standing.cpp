@@ -15,8 +15,6 @@ namespace {
 constexpr sim::Duration kUntoldMax = std::chrono::seconds(60);
 /// For how long an agent that is told to go waits for one answer of the store.
 constexpr sim::Duration kGoodbyeReply = std::chrono::seconds(2);
-/// The one round of a static job (PyTorch: rendezvous/static_tcp_rendezvous.py, next_rendezvous).
-constexpr std::int64_t kStaticRound = -1;
 
 }  // namespace
 
@@ -108,11 +106,11 @@ JobFailure JobStanding::failure() {
   return JobFailure(store == nullptr ? nullptr : make_stepping_store(core_.ports, store));
 }
 
-bool JobStanding::has_failed_meanwhile() try {
+bool JobStanding::has_failed_meanwhile(std::int64_t round) try {
   const std::shared_ptr<Store> store = core_.handler.job_store();
   if (store == nullptr) return false;
   const ShortTimeout short_timeout(*store, std::chrono::seconds(1));
-  return JobFailure(make_stepping_store(core_.ports, store)).is_told(kStaticRound);
+  return JobFailure(make_stepping_store(core_.ports, store)).is_told(round);
 } catch (const StoreError&) {
   return false;  // it cannot be known now
 }

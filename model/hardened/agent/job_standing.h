@@ -15,6 +15,9 @@
 
 namespace hooke::model {
 
+/// The one round of a static job (PyTorch: rendezvous/static_tcp_rendezvous.py, next_rendezvous).
+inline constexpr std::int64_t kStaticRound = -1;
+
 /// One count of restarts for all agents, and one answer to whether the job goes on, since all that
 /// can end a job asks for it: a failed worker, a lost member, a failure on another node.
 class JobStanding : public Restarts {
@@ -53,9 +56,9 @@ class JobStanding : public Restarts {
 
   /// Another agent has told that the workers of `round` are not started again. StoreError.
   bool has_failed(std::int64_t round) { return failure().is_told(round); }
-  /// Likewise, of a job that has but one round (static), which a silent store does not hold up for
-  /// more than a second; false where it cannot be known.
-  bool has_failed_meanwhile();
+  /// Likewise; a silent store does not hold that up for more than a second. False where it cannot be
+  /// known.
+  bool has_failed_meanwhile(std::int64_t round);
   /// Tells the others so of the group's present round. False: the store does not answer.
   bool give_up();
   /// What this agent has told with give_up(), if it has, is told again to a store that has lost it.

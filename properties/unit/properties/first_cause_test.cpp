@@ -35,6 +35,30 @@ TEST(FirstCause, failures_within_one_look_of_the_agent_are_one) {
   EXPECT_THAT(witnesses(script.finish(false), "safety.first_cause"), IsEmpty());
 }
 
+/// Worker 1 fails, is to be started again alone, and worker 0 fails in the pause before that or behind
+/// it; then the agent names one of them.
+std::string named_after_a_restart_alone(bool started, int named) {
+  AgentSettings settings;
+  settings.local_world_size = 2;
+  Script script(settings);
+  script.agent_starts("a").form(0, {"a"});
+  const std::int64_t first = script.worker_pid("a", 1);
+  script.at(10s).worker_ends("a", 1, 3).reaps("a");
+  script.emit("a", 100, ev::worker_restarting, {first, 1, 1, 2}).at(12s);
+  if (started)
+    script.emit("a", 100, ev::worker_started, {"job", 0, 109, 1, 1, 2, 1, "a.sim:29500"});
+  script.at(14s).worker_ends("a", 0, 1).reaps("a");
+  const std::int64_t pid = named == 1 ? first : script.worker_pid("a", 0);
+  script.emit("a", 100, ev::failure_reported, {named, pid, named == 1 ? 3 : 1});
+  return witnesses(script.finish(false), "safety.first_cause");
+}
+
+TEST(FirstCause, a_worker_that_is_to_be_started_again_has_failed_until_it_is) {
+  EXPECT_THAT(named_after_a_restart_alone(false, 1), IsEmpty());
+  EXPECT_THAT(named_after_a_restart_alone(false, 0), HasSubstr("its rank 1 had failed first"));
+  EXPECT_THAT(named_after_a_restart_alone(true, 0), IsEmpty());
+}
+
 Script consequence_is_reported() {
   Script script = two_nodes_at_work();
   script.at(10s).worker_ends("a", 0, 3).reaps("a").restarts("a", "worker_failure").joining("a");

@@ -118,6 +118,32 @@ TEST(RestartPolicy, a_signal_ends_a_pause) {
   EXPECT_LT(job.events_named("agent.finished").at(0).at, 6s);
 }
 
+/// Of ten minutes, in which another agent gives the job up at 30 s: when the agent has ended, and how.
+void hears_in_a_pause_that_the_job_has_failed(const std::string& policy) {
+  TestJob job;
+  job[0].config.variant = Variant::hardened;
+  job[0].config.max_restarts = 1;
+  job[0].config.nproc_per_node = 2;
+  job[0].config.restart_policy = PluginChoice::parse(policy);
+  const auto store = std::make_shared<MemoryStoreData>();
+  job[0].rendezvous.job_store = store;
+  job.at(30s, [&] { store->values["failed/1"] = Value("1"); });
+  job.worker = [](Ports& ports) {
+    world::sleep(ports, number_of(ports, "LOCAL_RANK") == 0 ? 1s : 1h);
+    return 7;
+  };
+  job.start_and_run();
+  EXPECT_EQ(job.texts("restart.delayed", "delay"), Texts{"600000000000"});
+  EXPECT_EQ(job.ending().substr(0, 8), "failed 1") << "what has failed here is told";
+  EXPECT_GE(job.events_named("agent.finished").at(0).at, 30s);
+  EXPECT_LE(job.events_named("agent.finished").at(0).at, 33s);
+}
+
+TEST(RestartPolicy, a_hardened_agent_hears_in_a_pause_that_the_job_has_failed) {
+  hears_in_a_pause_that_the_job_has_failed("backoff:first=10m,longest=10m");
+  hears_in_a_pause_that_the_job_has_failed("failed-only:first=10m,longest=10m,rejoin=yes");
+}
+
 TEST(RestartPolicy, a_worker_without_attempts_ends_the_agent_before_the_budget_does) {
   TestJob job;
   job[0].config.max_restarts = 9;
