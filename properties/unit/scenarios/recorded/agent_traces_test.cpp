@@ -229,8 +229,8 @@ TEST(AgentTraces, every_invariant_that_the_extents_name_exists) {
   };
   EXPECT_EQ(judged_of(Extent::each_agent), 13);
   EXPECT_EQ(judged_of(Extent::several_clocks), 13 + 8);
-  EXPECT_EQ(judged_of(Extent::one_clock), std::ssize(all) - 2 - 3);
-  EXPECT_EQ(judged_of(Extent::whole_world), std::ssize(all) - 2);  // no trace tells of them
+  EXPECT_EQ(judged_of(Extent::one_clock), std::ssize(all) - 5 - 3);
+  EXPECT_EQ(judged_of(Extent::whole_world), std::ssize(all) - 5);  // no trace tells of them
 }
 
 TEST(AgentTraces, files_that_do_not_belong_together_are_refused) {
