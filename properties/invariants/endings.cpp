@@ -127,7 +127,7 @@ class Hosts {
 };
 
 /// The last question of the barrier, and that of the closing, may each begin when their time is
-/// nearly up. An agent that pauses before a restart hears of nothing.
+/// nearly up. In a pause before a restart only a hardened agent looks at the others.
 sim::Duration exit_bound(const Timeouts& with, sim::Duration parting) {
   return with.exit_barrier + 2 * with.read_timeout + with.close + with.shutdown + with.pause +
          parting + kSlack;
@@ -152,14 +152,14 @@ sim::Duration waits_in_vain(AgentId id, const JobView& view) {
 
 /// Bound: exit barrier + twice read + close + shutdown grace + slack. Where an agent of the job closes
 /// the rendezvous in a manner that waits, the limit of that and its questions besides: others hear of
-/// it as late. Where its policy makes an agent pause before a restart, the longest pause. It is owed by every agent once the job is decided, but by no member of a later round
-/// than the one that decided; by an agent that has come to the exit barrier in any case. It lapses
-/// when the job goes on. The agent that decided the job must be able to tell the others,
-/// and the store must not forget it before they hear of it. A store that is silent or has gone is
-/// no reason to stay. A process that runs its failed job again has ended as an agent of that. An
-/// agent that serves the rendezvous store owes it when the others are gone (safety.store_lifetime),
-/// and where the machine of one of them crashed, or one of them ended that could not be heard, when
-/// it can have seen that.
+/// it as late. Where its policy makes an agent pause before a restart, the longest pause. It is owed
+/// by every agent once the job is decided, but by no member of a later round than the one that decided;
+/// by an agent that has come to the exit barrier in any case. It lapses when the job goes on. The agent
+/// that decided the job must be able to tell the others, and the store must not forget it before they
+/// hear of it. A store that is silent or has gone is no reason to stay. A process that runs its failed
+/// job again has ended as an agent of that. An agent that serves the rendezvous store owes it when the
+/// others are gone (safety.store_lifetime), and where the machine of one of them crashed, or one of
+/// them ended that could not be heard, when it can have seen that.
 class Exit final : public Judge {
  public:
   Exit()
